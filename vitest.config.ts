@@ -1,0 +1,24 @@
+import { defineConfig } from 'vitest/config'
+
+// Three projects, one runner: `unit` sits beside the sources, `e2e` drives the built command from outside,
+// `real` needs the real Kubernetes binaries and is not part of `npm test`.
+export default defineConfig({
+  test: {
+    testTimeout: 20_000,
+    hookTimeout: 60_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'test/contract/**/*.test.ts', 'test/repository/**/*.test.ts'],
+        },
+      },
+      { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: { name: 'real', include: ['test/real/**/*.test.ts'], fileParallelism: false, testTimeout: 120_000 },
+      },
+    ],
+  },
+})
