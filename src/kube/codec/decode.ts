@@ -1,0 +1,259 @@
+/**
+ * Protobuf to plain values: the JSON form of a message exactly as an API server prints it, field order, omitted fields
+ * and explicit zeros included. Long functions here are on purpose: one loop over the wire, one over the slots.
+ */
+import { type ProtoReader, wireBytes, wireFixed64, wireVarint } from '../protobuf/reader.ts'
+import { WireError } from '../protobuf/wire-error.ts'
+import { type MessageType, messageType } from '../schema/schema.ts'
+import type { DroppedFields } from './dropped-fields.ts'
+import {
+  type FieldPlan,
+  type FieldTable,
+  type MessagePlan,
+  opBool,
+  opBytes,
+  opDouble,
+  opInline,
+  opInt32,
+  opInt64,
+  opMessage,
+  opSpecial,
+  opString,
+  opWrapper,
+  planOf,
+} from './plan.ts'
+import type { Recursion } from './special.ts'
+
+/** Kubernetes' own types nest to about 20, schemas in CRDs deeper; beyond this it is an attack on the stack. */
+export const maxMessageDepth = 200
+
+type Slots = unknown[]
+
+/** Reads messages of one document; `depth` is the number of messages around the present one. */
+export class MessageReader implements Recursion {
+  readonly #dropped: DroppedFields
+  readonly #decodeEnveloped: (bytes: Uint8Array) => unknown
+  #depth = 0
+
+  constructor(dropped: DroppedFields, decodeEnveloped: (bytes: Uint8Array) => unknown) {
+    this.#dropped = dropped
+    this.#decodeEnveloped = decodeEnveloped
+  }
+
+  read(message: MessageType, reader: ProtoReader, end: number): Record<string, unknown> {
+    return this.#object(planOf(message), reader, end)
+  }
+
+  readMessage(fullName: string, reader: ProtoReader, end: number): unknown {
+    return this.#object(planOf(messageType(fullName)), reader, end)
+  }
+
+  readEnveloped(bytes: Uint8Array): unknown {
+    this.#enter()
+    const value = this.#decodeEnveloped(bytes)
+    this.#depth--
+    return value
+  }
+
+  writeMessage(): never {
+    throw new Error('a reader does not write')
+  }
+
+  #enter(): void {
+    if (++this.#depth > maxMessageDepth) {
+      throw new WireError('too-deep', `messages nested deeper than ${maxMessageDepth}`)
+    }
+  }
+
+  #object(plan: MessagePlan, reader: ProtoReader, end: number): Record<string, unknown> {
+    this.#enter()
+    const slots: Slots = new Array(plan.slots.length)
+    this.#fields(plan.message, plan.table, slots, reader, end)
+    this.#depth--
+    return assemble(plan, slots)
+  }
+
+  /** Reads the fields of one message, or of one inlined into it, into the slots. */
+  #fields(message: MessageType, table: FieldTable, slots: Slots, reader: ProtoReader, end: number): void {
+    const { byNumber } = table
+    while (reader.pos < end) {
+      const tag = reader.uint32(end)
+      const field = byNumber[tag >>> 3]
+      if (field === undefined) {
+        this.#unknown(message, tag, reader, end)
+      } else if (field.field.shape === 'single') {
+        this.#single(field, tag & 7, slots, reader, end)
+      } else if (field.field.shape === 'list') {
+        this.#listItem(field, tag & 7, slots, reader, end)
+      } else {
+        this.#mapEntry(field, tag & 7, slots, reader, end)
+      }
+    }
+  }
+
+  #unknown(message: MessageType, tag: number, reader: ProtoReader, end: number): void {
+    const number = tag >>> 3
+    if (number === 0) throw new WireError('malformed', `field number 0 in ${message.fullName}`)
+    reader.skip(tag & 7, end)
+    this.#dropped.add(`${message.fullName.slice(message.fullName.lastIndexOf('.') + 1)} field ${number}`)
+  }
+
+  #single(field: FieldPlan, wireType: number, slots: Slots, reader: ProtoReader, end: number): void {
+    if (wireType !== wireTypeOf(field.op)) throw wrongWireType(field, wireType)
+    if (field.op !== opInline) {
+      slots[field.slot] = this.#value(field, reader, end)
+      return
+    }
+    const inlined = field.field.message as MessageType
+    this.#enter()
+    this.#fields(inlined, field.inlined, slots, reader, reader.lengthDelimited(end))
+    this.#depth--
+  }
+
+  #listItem(field: FieldPlan, wireType: number, slots: Slots, reader: ProtoReader, end: number): void {
+    const list = (slots[field.slot] as unknown[] | undefined) ?? []
+    slots[field.slot] = list
+    if (wireType === wireTypeOf(field.op)) {
+      list.push(this.#value(field, reader, end))
+      return
+    }
+    if (wireType !== wireBytes) throw wrongWireType(field, wireType)
+    const packedEnd = reader.lengthDelimited(end)
+    while (reader.pos < packedEnd) list.push(this.#value(field, reader, packedEnd))
+  }
+
+  #mapEntry(field: FieldPlan, wireType: number, slots: Slots, reader: ProtoReader, end: number): void {
+    if (wireType !== wireBytes) throw wrongWireType(field, wireType)
+    const map = (slots[field.slot] as Record<string, unknown> | undefined) ?? {}
+    slots[field.slot] = map
+    const entryEnd = reader.lengthDelimited(end)
+    let key = ''
+    let value: unknown
+    while (reader.pos < entryEnd) {
+      const tag = reader.uint32(entryEnd)
+      if (tag === ((1 << 3) | wireBytes)) key = reader.string(reader.lengthDelimited(entryEnd))
+      else if (tag === ((2 << 3) | wireTypeOf(field.op))) value = this.#value(field, reader, entryEnd)
+      else reader.skip(tag & 7, entryEnd)
+    }
+    setKey(map, key, value === undefined ? zeroElement(field) : value)
+  }
+
+  #value(field: FieldPlan, reader: ProtoReader, end: number): unknown {
+    switch (field.op) {
+      case opString:
+        return reader.string(reader.lengthDelimited(end))
+      case opMessage:
+        return this.#object(field.plan, reader, reader.lengthDelimited(end))
+      case opInt32:
+        return reader.int32(end)
+      case opBool:
+        return reader.bool(end)
+      case opInt64:
+        return reader.int64(end)
+      case opSpecial:
+        return this.#special(field, reader, end)
+      case opBytes:
+        return readBase64(reader, reader.lengthDelimited(end))
+      case opDouble:
+        return reader.double(end)
+      case opWrapper:
+        return this.#wrapped(field.plan, reader, reader.lengthDelimited(end))
+      default:
+        throw new Error(`no such operation: ${field.op}`)
+    }
+  }
+
+  #special(field: FieldPlan, reader: ProtoReader, end: number): unknown {
+    this.#enter()
+    const value = field.special.read(reader, reader.lengthDelimited(end), this)
+    this.#depth--
+    return value
+  }
+
+  #wrapped(plan: MessagePlan, reader: ProtoReader, end: number): unknown {
+    const slots: Slots = new Array(1)
+    this.#fields(plan.message, plan.table, slots, reader, end)
+    return slots[0] ?? []
+  }
+}
+
+function wireTypeOf(op: number): number {
+  if (op === opBool || op === opInt32 || op === opInt64) return wireVarint
+  return op === opDouble ? wireFixed64 : wireBytes
+}
+
+function wrongWireType(field: FieldPlan, wireType: number): WireError {
+  return new WireError('wrong-wire-type', `field ${field.field.jsonName} has wire type ${wireType}`)
+}
+
+function readBase64(reader: ProtoReader, to: number): string {
+  const text = reader.bytes.toString('base64', reader.pos, to)
+  reader.pos = to
+  return text
+}
+
+/** `__proto__` must become a key like any other. */
+function setKey(map: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === '__proto__')
+    Object.defineProperty(map, key, { value, enumerable: true, configurable: true, writable: true })
+  else map[key] = value
+}
+
+/** Puts the slots into an object in the order and with the omissions of Go's encoder. */
+function assemble(plan: MessagePlan, slots: Slots): Record<string, unknown> {
+  const object: Record<string, unknown> = {}
+  for (const field of plan.slots) {
+    const value = slots[field.slot]
+    if (value === undefined) printAbsent(object, field)
+    else if (!isOmitted(field, value))
+      object[field.field.jsonName] = field.field.shape === 'map' ? sorted(value) : value
+  }
+  return object
+}
+
+/** Go omits an empty value only where it is no pointer; structs are never empty. */
+function isOmitted({ field }: FieldPlan, value: unknown): boolean {
+  if (field.omitZero && value === null) return true
+  return field.omitEmpty && !field.pointer && (value === '' || value === 0 || value === false)
+}
+
+function printAbsent(object: Record<string, unknown>, plan: FieldPlan): void {
+  const { field, op } = plan
+  const isStruct = field.shape === 'single' && !field.pointer && (op === opMessage || op === opSpecial)
+  if (field.omitEmpty && !isStruct) return
+  if (!isStruct) {
+    object[field.jsonName] =
+      field.pointer || field.shape !== 'single' || op === opWrapper || op === opBytes ? null : zeroScalar(op)
+    return
+  }
+  const zero = zeroElement(plan)
+  if (!(field.omitZero && zero === null)) object[field.jsonName] = zero
+}
+
+function zeroElement(field: FieldPlan): unknown {
+  if (field.op === opMessage) return assemble(field.plan, [])
+  if (field.op === opSpecial) return field.special.zero
+  return field.op === opWrapper ? [] : zeroScalar(field.op)
+}
+
+function zeroScalar(op: number): unknown {
+  if (op === opString || op === opBytes) return ''
+  return op === opBool ? false : 0
+}
+
+/** Go prints maps in key order; what an API server sends is in that order already. */
+function sorted(value: unknown): unknown {
+  const map = value as Record<string, unknown>
+  let previous = ''
+  for (const key in map) {
+    if (key < previous) return sortKeys(map)
+    previous = key
+  }
+  return map
+}
+
+function sortKeys(map: Record<string, unknown>): Record<string, unknown> {
+  const result: Record<string, unknown> = {}
+  for (const key of Object.keys(map).sort()) setKey(result, key, map[key])
+  return result
+}

@@ -1,0 +1,27 @@
+/**
+ * Collects what a conversion could not carry over. Crossing between JSON and protobuf loses fields that the schema does
+ * not know, as it does in an API server; the caller is told which.
+ */
+
+/** More names than this help nobody; the count goes on. */
+export const maxReportedFields = 32
+
+export class DroppedFields {
+  readonly #names = new Set<string>()
+  #count = 0
+
+  add(name: string): void {
+    this.#count++
+    if (this.#names.size < maxReportedFields) this.#names.add(name)
+  }
+
+  /** How many values were dropped. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** The first distinct names, for instance `spec.containers[0].colour` or `PodSpec field 999`. */
+  get names(): string[] {
+    return [...this.#names]
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * Plain values to protobuf, byte for byte as an API server writes them: fields in the order of their numbers, values
+ * that are no pointers written even when zero, maps in key order. Everything is written backwards (see the writer).
+ */
+import { WireError } from '../protobuf/wire-error.ts'
+import type { BackwardWriter } from '../protobuf/writer.ts'
+import { type MessageType, messageType } from '../schema/schema.ts'
+import { maxMessageDepth } from './decode.ts'
+import type { DroppedFields } from './dropped-fields.ts'
+import {
+  type FieldPlan,
+  type FieldTable,
+  type MessagePlan,
+  opBool,
+  opBytes,
+  opDouble,
+  opInline,
+  opInt32,
+  opInt64,
+  opMessage,
+  opSpecial,
+  opString,
+  opWrapper,
+  planOf,
+} from './plan.ts'
+import { expected, isInt32, type Recursion } from './special.ts'
+
+const base64 = /^[A-Za-z0-9+/]*={0,2}$/
+const minInt64 = -(2n ** 63n)
+const maxInt64 = 2n ** 63n - 1n
+
+export class MessageWriter implements Recursion {
+  readonly #writer: BackwardWriter
+  readonly #dropped: DroppedFields
+  /** Names and indexes that lead to the value being written; for error texts. */
+  readonly #path: (string | number)[] = []
+
+  constructor(writer: BackwardWriter, dropped: DroppedFields) {
+    this.#writer = writer
+    this.#dropped = dropped
+  }
+
+  /** Where the writer stands, as `spec.containers[0].name`. Valid after an error too. */
+  get path(): string {
+    return formatPath(this.#path)
+  }
+
+  write(message: MessageType, value: unknown, ignoredKeys: readonly string[] = []): void {
+    this.#object(planOf(message), value, ignoredKeys)
+  }
+
+  writeMessage(fullName: string, value: unknown): void {
+    this.#object(planOf(messageType(fullName)), value)
+  }
+
+  readMessage(): never {
+    throw new Error('a writer does not read')
+  }
+
+  readEnveloped(): never {
+    throw new Error('a writer does not read')
+  }
+
+  #object(plan: MessagePlan, value: unknown, ignoredKeys: readonly string[] = []): void {
+    if (this.#path.length > maxMessageDepth * 2) {
+      throw new WireError('too-deep', `messages nested deeper than ${maxMessageDepth}`)
+    }
+    const slots: unknown[] = new Array(plan.slots.length)
+    if (value !== null) this.#collect(plan, value, slots, ignoredKeys)
+    this.#fields(plan.table, slots)
+  }
+
+  #collect(plan: MessagePlan, value: unknown, slots: unknown[], ignoredKeys: readonly string[]): void {
+    if (typeof value !== 'object' || Array.isArray(value)) throw expected('an object', value)
+    const object = value as Record<string, unknown>
+    for (const key in object) {
+      const field = plan.byName.get(key)
+      if (field !== undefined) slots[field.slot] = object[key] ?? undefined
+      else if (!ignoredKeys.includes(key)) this.#dropped.add(formatPath([...this.#path, key]))
+    }
+  }
+
+  #fields(table: FieldTable, slots: readonly unknown[]): void {
+    for (let index = table.ascending.length - 1; index >= 0; index--) {
+      const field = table.ascending[index] as FieldPlan
+      if (field.op === opInline) {
+        const before = this.#writer.length
+        this.#fields(field.inlined, slots)
+        this.#writer.closeField(field.field.number, before)
+        continue
+      }
+      const value = slots[field.slot]
+      if (value === undefined && isNilWhenAbsent(field)) continue
+      this.#path.push(field.field.jsonName)
+      this.#field(field, value)
+      this.#path.pop()
+    }
+  }
+
+  #field(field: FieldPlan, value: unknown): void {
+    const { number, shape } = field.field
+    if (shape === 'single') this.#value(field, number, value ?? null)
+    else if (shape === 'list') this.#list(field, number, value)
+    else this.#map(field, value)
+  }
+
+  #list(field: FieldPlan, number: number, value: unknown): void {
+    if (!Array.isArray(value)) throw expected('a list', value)
+    for (let index = value.length - 1; index >= 0; index--) {
+      this.#path.push(index)
+      this.#value(field, number, (value as unknown[])[index] ?? null)
+      this.#path.pop()
+    }
+  }
+
+  #map(field: FieldPlan, value: unknown): void {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw expected('an object', value)
+    const map = value as Record<string, unknown>
+    for (const key of Object.keys(map).sort().reverse()) {
+      this.#path.push(key)
+      const before = this.#writer.length
+      const item = map[key] ?? null
+      // Go leaves the value of an empty byte string away inside a map entry.
+      if (field.op !== opBytes || (item !== null && item !== '')) this.#value(field, 2, item)
+      this.#writer.stringField(1, key)
+      this.#writer.closeField(field.field.number, before)
+      this.#path.pop()
+    }
+  }
+
+  /** Writes one value under a field number; null stands for the zero value. */
+  #value(field: FieldPlan, number: number, value: unknown): void {
+    const writer = this.#writer
+    switch (field.op) {
+      case opString:
+        if (value !== null && typeof value !== 'string') throw expected('a string', value)
+        writer.stringField(number, value ?? '')
+        return
+      case opBool:
+        if (value !== null && typeof value !== 'boolean') throw expected('a boolean', value)
+        writer.varintField(number, value === true ? 1 : 0)
+        return
+      case opInt32:
+        if (value !== null && !isInt32(value)) throw expected('a 32-bit integer', value)
+        writer.varintField(number, value ?? 0)
+        return
+      case opInt64:
+        writer.varintField(number, value === null ? 0 : toInt64(value))
+        return
+      case opDouble:
+        if (value !== null && typeof value !== 'number' && typeof value !== 'bigint') throw expected('a number', value)
+        writer.doubleField(number, Number(value ?? 0))
+        return
+      case opBytes:
+        writer.bytesField(number, toBytes(value))
+        return
+      default:
+        this.#nested(field, number, value)
+    }
+  }
+
+  #nested(field: FieldPlan, number: number, value: unknown): void {
+    const before = this.#writer.length
+    if (field.op === opMessage) this.#object(field.plan, value)
+    else if (field.op === opSpecial) field.special.write(value, this.#writer, this)
+    else if (field.op === opWrapper && value !== null) this.#list(field.plan.slots[0] as FieldPlan, 1, value)
+    this.#writer.closeField(number, before)
+  }
+}
+
+/** Pointers, lists, maps and byte strings are nil in Go when absent and then not written; all else has a zero value. */
+function isNilWhenAbsent({ field, op }: FieldPlan): boolean {
+  return field.pointer || field.shape !== 'single' || op === opBytes || op === opWrapper
+}
+
+function toInt64(value: unknown): number | bigint {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value
+  if (typeof value === 'bigint' && value >= minInt64 && value <= maxInt64) return value
+  throw expected('a 64-bit integer', value)
+}
+
+function toBytes(value: unknown): Buffer {
+  if (value === null) return Buffer.alloc(0)
+  if (typeof value !== 'string') throw expected('a base64 string', value)
+  const text = /[\r\n]/.test(value) ? value.replace(/[\r\n]/g, '') : value
+  if (text.length % 4 !== 0 || !base64.test(text))
+    throw new WireError('bad-value', 'expected base64, got something else')
+  return Buffer.from(text, 'base64')
+}
+
+function formatPath(path: readonly (string | number)[]): string {
+  let text = ''
+  for (const step of path) {
+    if (typeof step === 'number') text += `[${step}]`
+    else text += text === '' ? step : `.${step}`
+  }
+  return text
+}

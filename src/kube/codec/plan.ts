@@ -1,0 +1,126 @@
+/**
+ * How one message is read and written, worked out once per message from the schema. Inlined messages are flattened: the
+ * wire nests them, JSON does not, so their fields get slots in the object that has them.
+ *
+ * A `slot` is the index of a field in the order in which JSON prints it. Reading fills slots in any order and then
+ * builds the object in slot order; writing fills slots from the object and then emits fields in wire order.
+ */
+import type { FieldType, MessageType } from '../schema/schema.ts'
+import { type SpecialCodec, specialCodec } from './special.ts'
+
+export const opString = 0
+export const opBool = 1
+export const opInt32 = 2
+export const opInt64 = 3
+export const opDouble = 4
+export const opBytes = 5
+/** A message with fields. */
+export const opMessage = 6
+/** A message with a hand-written codec. */
+export const opSpecial = 7
+/** A message that wraps a list: JSON shows the bare list. */
+export const opWrapper = 8
+/** A message whose fields belong to the parent object. */
+export const opInline = 9
+
+export interface FieldPlan {
+  readonly field: FieldType
+  readonly op: number
+  readonly slot: number
+  /** The plan of the message behind `opMessage` and `opWrapper`; made on first use, since types may be recursive. */
+  readonly plan: MessagePlan
+  readonly special: SpecialCodec
+  /** The fields of an inlined message. */
+  readonly inlined: FieldTable
+}
+
+export interface FieldTable {
+  /** Indexed by field number, with holes. */
+  readonly byNumber: readonly (FieldPlan | undefined)[]
+  /** In wire order. */
+  readonly ascending: readonly FieldPlan[]
+}
+
+export interface MessagePlan {
+  readonly message: MessageType
+  readonly table: FieldTable
+  /** The printed fields, by slot. */
+  readonly slots: readonly FieldPlan[]
+  readonly byName: ReadonlyMap<string, FieldPlan>
+}
+
+const scalarOps = { string: opString, bool: opBool, int32: opInt32, int64: opInt64, double: opDouble, bytes: opBytes }
+
+const plans = new WeakMap<MessageType, MessagePlan>()
+
+export function planOf(message: MessageType): MessagePlan {
+  let plan = plans.get(message)
+  if (plan === undefined) {
+    plan = makePlan(message)
+    plans.set(message, plan)
+  }
+  return plan
+}
+
+function makePlan(message: MessageType): MessagePlan {
+  const slots: FieldPlan[] = []
+  const table = makeTable(message, slots)
+  return { message, table, slots, byName: new Map(slots.map((slot) => [slot.field.jsonName, slot])) }
+}
+
+function makeTable(message: MessageType, slots: FieldPlan[]): FieldTable {
+  const ascending = message.fields.map((field) => makeField(field, slots))
+  ascending.sort((a, b) => a.field.number - b.field.number)
+  const byNumber: (FieldPlan | undefined)[] = []
+  for (const field of ascending) {
+    while (byNumber.length < field.field.number) byNumber.push(undefined)
+    byNumber.push(field)
+  }
+  return { byNumber, ascending }
+}
+
+class FieldPlanOfMessage implements FieldPlan {
+  readonly field: FieldType
+  readonly op: number
+  readonly slot: number
+  readonly inlined: FieldTable
+  #plan: MessagePlan | undefined
+  #special: SpecialCodec | undefined
+
+  constructor(field: FieldType, op: number, slot: number, inlined: FieldTable) {
+    this.field = field
+    this.op = op
+    this.slot = slot
+    this.inlined = inlined
+  }
+
+  get plan(): MessagePlan {
+    this.#plan ??= planOf(messageOf(this.field))
+    return this.#plan
+  }
+
+  get special(): SpecialCodec {
+    this.#special ??= specialCodec(messageOf(this.field).fullName)
+    return this.#special
+  }
+}
+
+const nothingInlined: FieldTable = { byNumber: [], ascending: [] }
+
+function makeField(field: FieldType, slots: FieldPlan[]): FieldPlan {
+  if (field.inline) return new FieldPlanOfMessage(field, opInline, -1, makeTable(messageOf(field), slots))
+  const plan = new FieldPlanOfMessage(field, opOf(field), slots.length, nothingInlined)
+  slots.push(plan)
+  return plan
+}
+
+function opOf(field: FieldType): number {
+  if (field.scalar !== undefined) return scalarOps[field.scalar]
+  const { form } = messageOf(field)
+  return form === 'fields' ? opMessage : form === 'list' ? opWrapper : opSpecial
+}
+
+function messageOf(field: FieldType): MessageType {
+  if (field.message === undefined) throw new Error(`field ${field.jsonName} is no message`)
+  return field.message
+}

@@ -1,0 +1,88 @@
+/**
+ * The envelope in which Kubernetes sends a protobuf object: four magic bytes, then a `runtime.Unknown` message.
+ *
+ * | field | type | meaning |
+ * |---|---|---|
+ * | 1 | message | 1 apiVersion, 2 kind |
+ * | 2 | bytes | the object itself |
+ * | 3 | string | content encoding; empty, nothing else is defined |
+ * | 4 | string | content type; empty for protobuf, `application/json` where the object is JSON |
+ */
+import { ProtoReader, wireBytes } from './reader.ts'
+import { WireError } from './wire-error.ts'
+import { BackwardWriter } from './writer.ts'
+
+const magic = Buffer.from('k8s\0', 'latin1')
+
+export interface Envelope {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly contentEncoding: string
+  readonly contentType: string
+  /** Where the object lies in the bytes that were read: `[rawStart, rawEnd)`. Empty when there is none. */
+  readonly rawStart: number
+  readonly rawEnd: number
+}
+
+export function hasEnvelope(bytes: Uint8Array): boolean {
+  return magic.every((byte, index) => bytes[index] === byte)
+}
+
+export function readEnvelope(bytes: Uint8Array): Envelope {
+  if (!hasEnvelope(bytes)) {
+    throw new WireError('unknown-kind', 'not a Kubernetes protobuf object: it does not start with "k8s\\0"')
+  }
+  const reader = new ProtoReader(bytes, magic.length)
+  const end = bytes.length
+  let typeMeta = { apiVersion: '', kind: '' }
+  let [contentEncoding, contentType, rawStart, rawEnd] = ['', '', end, end]
+  while (reader.pos < end) {
+    const tag = reader.uint32(end)
+    const number = tag >>> 3
+    if (number < 1 || number > 4) {
+      reader.skip(tag & 7, end)
+      continue
+    }
+    if ((tag & 7) !== wireBytes)
+      throw new WireError('wrong-wire-type', `envelope field ${number} is not length-delimited`)
+    const valueEnd = reader.lengthDelimited(end)
+    if (number === 1) typeMeta = readTypeMeta(reader, valueEnd)
+    else if (number === 2) [rawStart, rawEnd] = [reader.pos, valueEnd]
+    else if (number === 3) contentEncoding = reader.string(valueEnd)
+    else contentType = reader.string(valueEnd)
+    reader.pos = valueEnd
+  }
+  return { ...typeMeta, contentEncoding, contentType, rawStart, rawEnd }
+}
+
+/** Writes the object with `writeRaw` into a new envelope. */
+export function writeEnvelope(apiVersion: string, kind: string, writeRaw: (writer: BackwardWriter) => void): Buffer {
+  const writer = new BackwardWriter()
+  writer.stringField(4, '')
+  writer.stringField(3, '')
+  const beforeRaw = writer.length
+  writeRaw(writer)
+  writer.closeField(2, beforeRaw)
+  const beforeType = writer.length
+  writer.stringField(2, kind)
+  writer.stringField(1, apiVersion)
+  writer.closeField(1, beforeType)
+  writer.bytes(magic)
+  return writer.finish()
+}
+
+function readTypeMeta(reader: ProtoReader, end: number): { apiVersion: string; kind: string } {
+  const typeMeta = { apiVersion: '', kind: '' }
+  while (reader.pos < end) {
+    const tag = reader.uint32(end)
+    const number = tag >>> 3
+    if ((tag & 7) !== wireBytes || (number !== 1 && number !== 2)) {
+      reader.skip(tag & 7, end)
+      continue
+    }
+    const text = reader.string(reader.lengthDelimited(end))
+    if (number === 1) typeMeta.apiVersion = text
+    else typeMeta.kind = text
+  }
+  return typeMeta
+}
