@@ -22,7 +22,7 @@ import {
   opWrapper,
   planOf,
 } from './plan.ts'
-import type { Recursion } from './special.ts'
+import type { MessageSource } from './special-codec.ts'
 
 /** Kubernetes' own types nest to about 20, schemas in CRDs deeper; beyond this it is an attack on the stack. */
 export const maxMessageDepth = 200
@@ -30,7 +30,7 @@ export const maxMessageDepth = 200
 type Slots = unknown[]
 
 /** Reads messages of one document; `depth` is the number of messages around the present one. */
-export class MessageReader implements Recursion {
+export class MessageReader implements MessageSource {
   readonly #dropped: DroppedFields
   readonly #decodeEnveloped: (bytes: Uint8Array) => unknown
   #depth = 0
@@ -40,8 +40,10 @@ export class MessageReader implements Recursion {
     this.#decodeEnveloped = decodeEnveloped
   }
 
-  read(message: MessageType, reader: ProtoReader, end: number): Record<string, unknown> {
-    return this.#object(planOf(message), reader, end)
+  /** Adds the fields of a message to `object`, which may already have its apiVersion and kind. */
+  read<T extends object>(message: MessageType, reader: ProtoReader, end: number, object: T): T {
+    const plan = planOf(message)
+    return assemble(plan, this.#slots(plan, reader, end), object as Record<string, unknown>) as T
   }
 
   readMessage(fullName: string, reader: ProtoReader, end: number): unknown {
@@ -55,10 +57,6 @@ export class MessageReader implements Recursion {
     return value
   }
 
-  writeMessage(): never {
-    throw new Error('a reader does not write')
-  }
-
   #enter(): void {
     if (++this.#depth > maxMessageDepth) {
       throw new WireError('too-deep', `messages nested deeper than ${maxMessageDepth}`)
@@ -66,11 +64,15 @@ export class MessageReader implements Recursion {
   }
 
   #object(plan: MessagePlan, reader: ProtoReader, end: number): Record<string, unknown> {
+    return assemble(plan, this.#slots(plan, reader, end), {})
+  }
+
+  #slots(plan: MessagePlan, reader: ProtoReader, end: number): Slots {
     this.#enter()
     const slots: Slots = new Array(plan.slots.length)
     this.#fields(plan.message, plan.table, slots, reader, end)
     this.#depth--
-    return assemble(plan, slots)
+    return slots
   }
 
   /** Reads the fields of one message, or of one inlined into it, into the slots. */
@@ -143,7 +145,7 @@ export class MessageReader implements Recursion {
       case opString:
         return reader.string(reader.lengthDelimited(end))
       case opMessage:
-        return this.#object(field.plan, reader, reader.lengthDelimited(end))
+        return this.#object(field.plan(), reader, reader.lengthDelimited(end))
       case opInt32:
         return reader.int32(end)
       case opBool:
@@ -157,7 +159,7 @@ export class MessageReader implements Recursion {
       case opDouble:
         return reader.double(end)
       case opWrapper:
-        return this.#wrapped(field.plan, reader, reader.lengthDelimited(end))
+        return this.#wrapped(field.plan(), reader, reader.lengthDelimited(end))
       default:
         throw new Error(`no such operation: ${field.op}`)
     }
@@ -165,7 +167,7 @@ export class MessageReader implements Recursion {
 
   #special(field: FieldPlan, reader: ProtoReader, end: number): unknown {
     this.#enter()
-    const value = field.special.read(reader, reader.lengthDelimited(end), this)
+    const value = field.special().read(reader, reader.lengthDelimited(end), this)
     this.#depth--
     return value
   }
@@ -200,8 +202,7 @@ function setKey(map: Record<string, unknown>, key: string, value: unknown): void
 }
 
 /** Puts the slots into an object in the order and with the omissions of Go's encoder. */
-function assemble(plan: MessagePlan, slots: Slots): Record<string, unknown> {
-  const object: Record<string, unknown> = {}
+function assemble(plan: MessagePlan, slots: Slots, object: Record<string, unknown>): Record<string, unknown> {
   for (const field of plan.slots) {
     const value = slots[field.slot]
     if (value === undefined) printAbsent(object, field)
@@ -231,8 +232,8 @@ function printAbsent(object: Record<string, unknown>, plan: FieldPlan): void {
 }
 
 function zeroElement(field: FieldPlan): unknown {
-  if (field.op === opMessage) return assemble(field.plan, [])
-  if (field.op === opSpecial) return field.special.zero
+  if (field.op === opMessage) return assemble(field.plan(), [], {})
+  if (field.op === opSpecial) return field.special().zero
   return field.op === opWrapper ? [] : zeroScalar(field.op)
 }
 

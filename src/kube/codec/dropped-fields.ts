@@ -7,11 +7,12 @@
 export const maxReportedFields = 32
 
 export class DroppedFields {
-  readonly #names = new Set<string>()
+  #names: Set<string> | undefined
   #count = 0
 
   add(name: string): void {
     this.#count++
+    this.#names ??= new Set()
     if (this.#names.size < maxReportedFields) this.#names.add(name)
   }
 
@@ -22,6 +23,6 @@ export class DroppedFields {
 
   /** The first distinct names, for instance `spec.containers[0].colour` or `PodSpec field 999`. */
   get names(): string[] {
-    return [...this.#names]
+    return [...(this.#names ?? [])]
   }
 }

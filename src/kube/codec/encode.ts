@@ -23,13 +23,13 @@ import {
   opWrapper,
   planOf,
 } from './plan.ts'
-import { expected, isInt32, type Recursion } from './special.ts'
+import { expected, isInt32, type MessageSink } from './special-codec.ts'
 
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/
 const minInt64 = -(2n ** 63n)
 const maxInt64 = 2n ** 63n - 1n
 
-export class MessageWriter implements Recursion {
+export class MessageWriter implements MessageSink {
   readonly #writer: BackwardWriter
   readonly #dropped: DroppedFields
   /** Names and indexes that lead to the value being written; for error texts. */
@@ -51,14 +51,6 @@ export class MessageWriter implements Recursion {
 
   writeMessage(fullName: string, value: unknown): void {
     this.#object(planOf(messageType(fullName)), value)
-  }
-
-  readMessage(): never {
-    throw new Error('a writer does not read')
-  }
-
-  readEnveloped(): never {
-    throw new Error('a writer does not read')
   }
 
   #object(plan: MessagePlan, value: unknown, ignoredKeys: readonly string[] = []): void {
@@ -161,9 +153,9 @@ export class MessageWriter implements Recursion {
 
   #nested(field: FieldPlan, number: number, value: unknown): void {
     const before = this.#writer.length
-    if (field.op === opMessage) this.#object(field.plan, value)
-    else if (field.op === opSpecial) field.special.write(value, this.#writer, this)
-    else if (field.op === opWrapper && value !== null) this.#list(field.plan.slots[0] as FieldPlan, 1, value)
+    if (field.op === opMessage) this.#object(field.plan(), value)
+    else if (field.op === opSpecial) field.special().write(value, this.#writer, this)
+    else if (field.op === opWrapper && value !== null) this.#list(field.plan().slots[0] as FieldPlan, 1, value)
     this.#writer.closeField(number, before)
   }
 }

@@ -60,7 +60,7 @@ function decodeEnveloped(bytes: Uint8Array, dropped: DroppedFields, depth: numbe
   const reader = new ProtoReader(bytes, envelope.rawStart)
   const messages = new MessageReader(dropped, (inner) => decodeEnveloped(inner, dropped, depth + 1))
   try {
-    return { kind, apiVersion, ...messages.read(message, reader, envelope.rawEnd) }
+    return messages.read(message, reader, envelope.rawEnd, { kind, apiVersion })
   } catch (error) {
     throw located(error, `${kind} at byte ${reader.pos}`)
   }

@@ -6,7 +6,8 @@
  * builds the object in slot order; writing fills slots from the object and then emits fields in wire order.
  */
 import type { FieldType, MessageType } from '../schema/schema.ts'
-import { type SpecialCodec, specialCodec } from './special.ts'
+import { specialCodec } from './special.ts'
+import type { SpecialCodec } from './special-codec.ts'
 
 export const opString = 0
 export const opBool = 1
@@ -23,15 +24,32 @@ export const opWrapper = 8
 /** A message whose fields belong to the parent object. */
 export const opInline = 9
 
-export interface FieldPlan {
+export class FieldPlan {
   readonly field: FieldType
   readonly op: number
   readonly slot: number
-  /** The plan of the message behind `opMessage` and `opWrapper`; made on first use, since types may be recursive. */
-  readonly plan: MessagePlan
-  readonly special: SpecialCodec
   /** The fields of an inlined message. */
   readonly inlined: FieldTable
+  #plan: MessagePlan | undefined
+  #special: SpecialCodec | undefined
+
+  constructor(field: FieldType, op: number, slot: number, inlined: FieldTable) {
+    this.field = field
+    this.op = op
+    this.slot = slot
+    this.inlined = inlined
+  }
+
+  /** The plan of the message behind `opMessage` and `opWrapper`; made on first use, since types may be recursive. */
+  plan(): MessagePlan {
+    this.#plan ??= planOf(messageOf(this.field))
+    return this.#plan
+  }
+
+  special(): SpecialCodec {
+    this.#special ??= specialCodec(messageOf(this.field).fullName)
+    return this.#special
+  }
 }
 
 export interface FieldTable {
@@ -79,37 +97,11 @@ function makeTable(message: MessageType, slots: FieldPlan[]): FieldTable {
   return { byNumber, ascending }
 }
 
-class FieldPlanOfMessage implements FieldPlan {
-  readonly field: FieldType
-  readonly op: number
-  readonly slot: number
-  readonly inlined: FieldTable
-  #plan: MessagePlan | undefined
-  #special: SpecialCodec | undefined
-
-  constructor(field: FieldType, op: number, slot: number, inlined: FieldTable) {
-    this.field = field
-    this.op = op
-    this.slot = slot
-    this.inlined = inlined
-  }
-
-  get plan(): MessagePlan {
-    this.#plan ??= planOf(messageOf(this.field))
-    return this.#plan
-  }
-
-  get special(): SpecialCodec {
-    this.#special ??= specialCodec(messageOf(this.field).fullName)
-    return this.#special
-  }
-}
-
 const nothingInlined: FieldTable = { byNumber: [], ascending: [] }
 
 function makeField(field: FieldType, slots: FieldPlan[]): FieldPlan {
-  if (field.inline) return new FieldPlanOfMessage(field, opInline, -1, makeTable(messageOf(field), slots))
-  const plan = new FieldPlanOfMessage(field, opOf(field), slots.length, nothingInlined)
+  if (field.inline) return new FieldPlan(field, opInline, -1, makeTable(messageOf(field), slots))
+  const plan = new FieldPlan(field, opOf(field), slots.length, nothingInlined)
   slots.push(plan)
   return plan
 }

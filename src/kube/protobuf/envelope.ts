@@ -10,7 +10,7 @@
  */
 import { ProtoReader, wireBytes } from './reader.ts'
 import { WireError } from './wire-error.ts'
-import { BackwardWriter } from './writer.ts'
+import { type BackwardWriter, borrowWriter, returnWriter } from './writer.ts'
 
 const magic = Buffer.from('k8s\0', 'latin1')
 
@@ -25,7 +25,7 @@ export interface Envelope {
 }
 
 export function hasEnvelope(bytes: Uint8Array): boolean {
-  return magic.every((byte, index) => bytes[index] === byte)
+  return bytes[0] === magic[0] && bytes[1] === magic[1] && bytes[2] === magic[2] && bytes[3] === magic[3]
 }
 
 export function readEnvelope(bytes: Uint8Array): Envelope {
@@ -35,7 +35,10 @@ export function readEnvelope(bytes: Uint8Array): Envelope {
   const reader = new ProtoReader(bytes, magic.length)
   const end = bytes.length
   let typeMeta = { apiVersion: '', kind: '' }
-  let [contentEncoding, contentType, rawStart, rawEnd] = ['', '', end, end]
+  let contentEncoding = ''
+  let contentType = ''
+  let rawStart = end
+  let rawEnd = end
   while (reader.pos < end) {
     const tag = reader.uint32(end)
     const number = tag >>> 3
@@ -47,17 +50,19 @@ export function readEnvelope(bytes: Uint8Array): Envelope {
       throw new WireError('wrong-wire-type', `envelope field ${number} is not length-delimited`)
     const valueEnd = reader.lengthDelimited(end)
     if (number === 1) typeMeta = readTypeMeta(reader, valueEnd)
-    else if (number === 2) [rawStart, rawEnd] = [reader.pos, valueEnd]
-    else if (number === 3) contentEncoding = reader.string(valueEnd)
+    else if (number === 2) {
+      rawStart = reader.pos
+      rawEnd = valueEnd
+    } else if (number === 3) contentEncoding = reader.string(valueEnd)
     else contentType = reader.string(valueEnd)
     reader.pos = valueEnd
   }
-  return { ...typeMeta, contentEncoding, contentType, rawStart, rawEnd }
+  return { apiVersion: typeMeta.apiVersion, kind: typeMeta.kind, contentEncoding, contentType, rawStart, rawEnd }
 }
 
 /** Writes the object with `writeRaw` into a new envelope. */
 export function writeEnvelope(apiVersion: string, kind: string, writeRaw: (writer: BackwardWriter) => void): Buffer {
-  const writer = new BackwardWriter()
+  const writer = borrowWriter()
   writer.stringField(4, '')
   writer.stringField(3, '')
   const beforeRaw = writer.length
@@ -68,7 +73,9 @@ export function writeEnvelope(apiVersion: string, kind: string, writeRaw: (write
   writer.stringField(1, apiVersion)
   writer.closeField(1, beforeType)
   writer.bytes(magic)
-  return writer.finish()
+  const bytes = writer.finish()
+  returnWriter(writer)
+  return bytes
 }
 
 function readTypeMeta(reader: ProtoReader, end: number): { apiVersion: string; kind: string } {

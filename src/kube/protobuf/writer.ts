@@ -4,7 +4,11 @@
  */
 import { wireBytes, wireFixed64, wireVarint } from './reader.ts'
 
-const initialBytes = 4096
+const initialBytes = 16 * 1024
+/** A writer that has grown beyond this is not kept for the next object. */
+const maxKeptBytes = 4 * 1024 * 1024
+/** Up to this length characters are copied here; beyond it a call into the runtime is cheaper. */
+const shortStringCharacters = 40
 
 export class BackwardWriter {
   #buffer: Buffer
@@ -71,8 +75,27 @@ export class BackwardWriter {
   }
 
   utf8(text: string): void {
+    if (text.length <= shortStringCharacters && this.#ascii(text)) return
     const start = this.#reserve(Buffer.byteLength(text))
     this.#buffer.write(text, start)
+  }
+
+  #ascii(text: string): boolean {
+    const start = this.#reserve(text.length)
+    const buffer = this.#buffer
+    for (let index = 0; index < text.length; index++) {
+      const code = text.charCodeAt(index)
+      if (code >= 0x80) {
+        this.#start += text.length
+        return false
+      }
+      buffer[start + index] = code
+    }
+    return true
+  }
+
+  get capacityBytes(): number {
+    return this.#buffer.length
   }
 
   /** The tag and value of a varint field. */
@@ -118,6 +141,21 @@ export class BackwardWriter {
     this.#start = larger.length - used
     this.#buffer = larger
   }
+}
+
+let idleWriter: BackwardWriter | undefined
+
+/** A writer to use and give back; its buffer outlives one object. */
+export function borrowWriter(): BackwardWriter {
+  const writer = idleWriter ?? new BackwardWriter()
+  idleWriter = undefined
+  return writer
+}
+
+export function returnWriter(writer: BackwardWriter): void {
+  if (writer.capacityBytes > maxKeptBytes) return
+  writer.reset()
+  idleWriter = writer
 }
 
 function varintLength(value: number): number {

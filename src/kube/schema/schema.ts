@@ -67,13 +67,19 @@ const kindsOfNoGroup = new Set(['Status', 'APIVersions', 'APIGroup', 'APIGroupLi
 
 const tables = new Map<string, PackageTable>()
 const messages = new Map<string, MessageType>()
+/** Kinds asked for before, by name; only existing ones get in, so the tables bound it. */
+const kindsFound = new Map<string, Kind[]>()
 let schemaIndex: SchemaIndex | undefined
 
 /** The message of an API kind, or undefined where this release has no such kind or it has no protobuf form. */
 export function findKind(apiVersion: string, kind: string): Kind | undefined {
+  const known = kindsFound.get(kind)?.find((found) => found.apiVersion === apiVersion)
+  if (known !== undefined) return known
   const packageName = packageOfKind(apiVersion, kind)
   if (packageName === undefined) return undefined
-  return { apiVersion, kind, message: messageType(`${packageName}.${kind}`) }
+  const found = { apiVersion, kind, message: messageType(`${packageName}.${kind}`) }
+  kindsFound.set(kind, [...(kindsFound.get(kind) ?? []), found])
+  return found
 }
 
 /** The message type of a full name. Asking for a name that no table has is a programming error. */
