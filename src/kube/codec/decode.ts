@@ -46,6 +46,16 @@ export class MessageReader implements MessageSource {
     return assemble(plan, this.#slots(plan, reader, end), object as Record<string, unknown>) as T
   }
 
+  /** Reads one more occurrence of a field, its tag just read, on top of what earlier ones gave (undefined at first). */
+  readOccurrence(field: FieldPlan, wireType: number, before: unknown, reader: ProtoReader, end: number): unknown {
+    const slots: Slots = new Array(field.slot + 1)
+    slots[field.slot] = before
+    if (field.field.shape === 'single') this.#single(field, wireType, slots, reader, end)
+    else if (field.field.shape === 'list') this.#listItem(field, wireType, slots, reader, end)
+    else this.#mapEntry(field, wireType, slots, reader, end)
+    return slots[field.slot]
+  }
+
   readMessage(fullName: string, reader: ProtoReader, end: number): unknown {
     return this.#object(planOf(messageType(fullName)), reader, end)
   }
@@ -210,6 +220,14 @@ function assemble(plan: MessagePlan, slots: Slots, object: Record<string, unknow
       object[field.field.jsonName] = field.field.shape === 'map' ? sorted(value) : value
   }
   return object
+}
+
+/** What JSON shows for one field, given what was read of it; undefined where JSON leaves it away. */
+export function printedField(field: FieldPlan, value: unknown): unknown {
+  const object: Record<string, unknown> = {}
+  if (value === undefined) printAbsent(object, field)
+  else if (!isOmitted(field, value)) return field.field.shape === 'map' ? sorted(value) : value
+  return object[field.field.jsonName]
 }
 
 /** Go omits an empty value only where it is no pointer; structs are never empty. */

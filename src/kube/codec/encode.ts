@@ -53,6 +53,14 @@ export class MessageWriter implements MessageSink {
     this.#object(planOf(messageType(fullName)), value)
   }
 
+  /** Writes one field of a message; undefined writes what a message without it has: its zero value or nothing. */
+  writeField(field: FieldPlan, value: unknown): void {
+    if (value === undefined && isNilWhenAbsent(field)) return
+    this.#path.push(field.field.jsonName)
+    this.#field(field, value)
+    this.#path.pop()
+  }
+
   #object(plan: MessagePlan, value: unknown, ignoredKeys: readonly string[] = []): void {
     if (this.#path.length > maxMessageDepth * 2) {
       throw new WireError('too-deep', `messages nested deeper than ${maxMessageDepth}`)
@@ -81,11 +89,7 @@ export class MessageWriter implements MessageSink {
         this.#writer.closeField(field.field.number, before)
         continue
       }
-      const value = slots[field.slot]
-      if (value === undefined && isNilWhenAbsent(field)) continue
-      this.#path.push(field.field.jsonName)
-      this.#field(field, value)
-      this.#path.pop()
+      this.writeField(field, slots[field.slot])
     }
   }
 
@@ -112,8 +116,8 @@ export class MessageWriter implements MessageSink {
       this.#path.push(key)
       const before = this.#writer.length
       const item = map[key] ?? null
-      // Go leaves the value of an empty byte string away inside a map entry.
-      if (field.op !== opBytes || (item !== null && item !== '')) this.#value(field, 2, item)
+      // Go leaves a nil byte string away inside a map entry.
+      if (field.op !== opBytes || item !== null) this.#value(field, 2, item)
       this.#writer.stringField(1, key)
       this.#writer.closeField(field.field.number, before)
       this.#path.pop()

@@ -7,7 +7,8 @@ import type { KubeObject } from '../objects.ts'
 import { type Envelope, readEnvelope, writeEnvelope } from '../protobuf/envelope.ts'
 import { ProtoReader } from '../protobuf/reader.ts'
 import { WireError } from '../protobuf/wire-error.ts'
-import { findKind, type Kind } from '../schema/schema.ts'
+import { type BackwardWriter, borrowWriter, returnWriter } from '../protobuf/writer.ts'
+import { findKind, type Kind, type MessageType } from '../schema/schema.ts'
 import { MessageReader } from './decode.ts'
 import { DroppedFields } from './dropped-fields.ts'
 import { MessageWriter } from './encode.ts'
@@ -16,6 +17,11 @@ import { parseJson } from './json.ts'
 export interface DecodedObject {
   readonly object: KubeObject
   /** Fields that the schema does not know; they are not in the object. */
+  readonly dropped: DroppedFields
+}
+
+export interface DecodedMessage {
+  readonly value: Record<string, unknown>
   readonly dropped: DroppedFields
 }
 
@@ -40,14 +46,24 @@ export function encodeProtobuf(object: KubeObject): EncodedObject {
   const dropped = new DroppedFields()
   const { apiVersion = '', kind = '' } = object
   const { message } = knownKind(apiVersion, kind)
-  const bytes = writeEnvelope(apiVersion, kind, (writer) => {
-    const messageWriter = new MessageWriter(writer, dropped)
-    try {
-      messageWriter.write(message, object, typeMetaKeys)
-    } catch (error) {
-      throw located(error, `${kind} ${messageWriter.path}`)
-    }
-  })
+  const bytes = writeEnvelope(apiVersion, kind, (writer) => writeMessage(writer, message, object, kind, dropped))
+  return { bytes, dropped }
+}
+
+/** Reads a message that has no envelope, such as an item of a list. */
+export function decodeMessage(message: MessageType, bytes: Uint8Array): DecodedMessage {
+  const dropped = new DroppedFields()
+  const reader = new ProtoReader(bytes)
+  return { value: readMessage(reader, bytes.length, message, {}, message.fullName, dropped, 0), dropped }
+}
+
+/** Writes a message without an envelope; apiVersion and kind, if the value has them, are left away. */
+export function encodeMessage(message: MessageType, value: unknown): EncodedObject {
+  const dropped = new DroppedFields()
+  const writer = borrowWriter()
+  writeMessage(writer, message, value, message.fullName, dropped)
+  const bytes = writer.finish()
+  returnWriter(writer)
   return { bytes, dropped }
 }
 
@@ -58,11 +74,41 @@ function decodeEnveloped(bytes: Uint8Array, dropped: DroppedFields, depth: numbe
   if (envelope.contentType === 'application/json') return decodeJsonContent(bytes, envelope)
   const { message } = knownKind(apiVersion, kind)
   const reader = new ProtoReader(bytes, envelope.rawStart)
+  const object = readMessage<KubeObject>(reader, envelope.rawEnd, message, { kind, apiVersion }, kind, dropped, depth)
+  // The wire cannot tell an empty list from none. API servers never send none, and clients trip over it.
+  if (kind.endsWith('List') && object['items'] === null) object['items'] = []
+  return object
+}
+
+function readMessage<T extends object>(
+  reader: ProtoReader,
+  end: number,
+  message: MessageType,
+  object: T,
+  name: string,
+  dropped: DroppedFields,
+  depth: number,
+): T {
   const messages = new MessageReader(dropped, (inner) => decodeEnveloped(inner, dropped, depth + 1))
   try {
-    return messages.read(message, reader, envelope.rawEnd, { kind, apiVersion })
+    return messages.read(message, reader, end, object)
   } catch (error) {
-    throw located(error, `${kind} at byte ${reader.pos}`)
+    throw located(error, `${name} at byte ${reader.pos}`)
+  }
+}
+
+function writeMessage(
+  writer: BackwardWriter,
+  message: MessageType,
+  value: unknown,
+  name: string,
+  dropped: DroppedFields,
+): void {
+  const messages = new MessageWriter(writer, dropped)
+  try {
+    messages.write(message, value, typeMetaKeys)
+  } catch (error) {
+    throw located(error, `${name} ${messages.path}`.trimEnd())
   }
 }
 
