@@ -8,7 +8,7 @@ const container = { name: 'c', image: 'i' }
 const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [container] } }
 const selector = { matchLabels: { a: 'b' } }
 
-function object(apiVersion: string, kind: string, name: string, rest: object = {}): KubeObject {
+export function object(apiVersion: string, kind: string, name: string, rest: object = {}): KubeObject {
   return { apiVersion, kind, metadata: { name }, ...rest }
 }
 

@@ -4,15 +4,17 @@
  */
 
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { request as httpsRequest } from 'node:https'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { parseJson, printJson } from '../../src/kube/codec/json.ts'
 import { decodeProtobuf, encodeProtobuf } from '../../src/kube/codec/object-codec.ts'
+import { canonicalQuantity } from '../../src/kube/codec/quantity.ts'
 import type { KubeList, KubeObject } from '../../src/kube/objects.ts'
 import { findResourceOfKind, listGroupVersions, splitApiVersion } from '../../src/kube/schema/catalogue.ts'
-import { fixtures } from './codec-fixtures.ts'
+import { formatSamples, type Sample, samplesFile } from '../contract/samples.ts'
+import { fixtures, object } from './codec-fixtures.ts'
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
 
 const protobufType = 'application/vnd.kubernetes.protobuf'
@@ -111,13 +113,75 @@ describeReal('codec against kube-apiserver', () => {
     expect(items).toBeGreaterThan(fixtures.length + 100)
   })
 
+  it('writes quantities in the canonical form of the API server', async () => {
+    const numbers = [
+      '0',
+      '1',
+      '+2',
+      '0.1',
+      '.5',
+      '1.',
+      '100',
+      '999',
+      '1000',
+      '1001',
+      '1024',
+      '1048576',
+      '1.5',
+      '0.0001',
+      '12345.6789',
+      '1023',
+    ]
+    const suffixes = [
+      '',
+      'n',
+      'u',
+      'm',
+      'k',
+      'M',
+      'G',
+      'T',
+      'P',
+      'E',
+      'Ki',
+      'Mi',
+      'Gi',
+      'Ti',
+      'Pi',
+      'Ei',
+      'e0',
+      'e3',
+      'E3',
+      'e-3',
+      'e+2',
+      'e1',
+    ]
+    const quantities = numbers
+      .flatMap((number) => suffixes.map((suffix) => number + suffix))
+      // 10^21 has no suffix, and the API server then prints a bare 1: a fault that we do not share.
+      .filter((quantity) => quantity !== '1000E')
+    const volumes = quantities.map((sizeLimit, index) => ({ name: `v${index}`, emptyDir: { sizeLimit } }))
+    const pod = object('v1', 'Pod', 'quantities', { spec: { containers: [{ name: 'c', image: 'i' }], volumes } })
+    const path = '/api/v1/namespaces/default/pods?dryRun=All'
+    const answer = await call('POST', path, 'application/json', Buffer.from(printJson(pod)))
+    expect(answer.code, answer.body.toString()).toBe(201)
+    const created = parseJson(answer.body.toString('utf8')) as { spec: { volumes: typeof volumes } }
+    const ours = quantities.map((quantity) => `${quantity} is ${canonicalQuantity(quantity)}`)
+    expect(ours).toEqual(
+      created.spec.volumes.map(({ emptyDir }, index) => `${quantities[index]} is ${emptyDir.sizeLimit}`),
+    )
+  })
+
   it('reads single objects and errors', async () => {
+    const kept: Sample[] = []
     for (const fixture of fixtures) {
       const path = `${collectionPath(fixture)}/${fixture.metadata?.name}`
       const json = await call('GET', path, 'application/json')
       const protobuf = await call('GET', path, protobufType)
+      kept.push({ json: json.body.toString('utf8').trimEnd(), protobuf: protobuf.body })
       expect(`${printJson(decodeProtobuf(protobuf.body).object)}\n`, path).toBe(json.body.toString('utf8'))
     }
+    if (process.env['CAUSEWAY_REWRITE'] === '1') writeFileSync(samplesFile, formatSamples(kept))
     const missing = await call('GET', '/api/v1/namespaces/default/pods/none', protobufType)
     const missingJson = await call('GET', '/api/v1/namespaces/default/pods/none', 'application/json')
     expect(`${printJson(decodeProtobuf(missing.body).object)}\n`).toBe(missingJson.body.toString('utf8'))

@@ -230,10 +230,10 @@ export function printedField(field: FieldPlan, value: unknown): unknown {
   return object[field.field.jsonName]
 }
 
-/** Go omits an empty value only where it is no pointer; structs are never empty. */
-function isOmitted({ field }: FieldPlan, value: unknown): boolean {
+/** Go omits an empty value only where it is no pointer and no struct; special values are structs, even the integer 0. */
+function isOmitted({ field, op }: FieldPlan, value: unknown): boolean {
   if (field.omitZero && value === null) return true
-  return field.omitEmpty && !field.pointer && (value === '' || value === 0 || value === false)
+  return field.omitEmpty && !field.pointer && op <= opBytes && (value === '' || value === 0 || value === false)
 }
 
 function printAbsent(object: Record<string, unknown>, plan: FieldPlan): void {

@@ -1,20 +1,22 @@
 /**
- * Resource quantities (`500m`, `1.5Gi`, `3e6`) and their canonical form: the same amount with the largest suffix that
- * leaves a whole number, in the family of suffixes in which it was written. An API server prints every quantity so.
+ * Resource quantities (`500m`, `1.5Gi`, `3e6`) and the form in which an API server prints them: the same amount with the
+ * largest suffix that leaves a whole number, in the family of suffixes in which it was written. A text that looks
+ * canonical to the API server's quick check is kept as it is, even where the thorough way would say it differently.
  */
 
 /** The whole grammar is short; anything longer is no quantity that a machine could have. */
 export const maxQuantityCharacters = 128
 
 /** Already canonical in nearly every object: a number of up to three digits and one suffix. */
-const plainlyCanonical = /^(?:0|[1-9][0-9]{0,2}(?:n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?)$/
+const plainlyCanonical = /^(?:0|[1-9][0-9]{0,2}(?:n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi)?)$/
 const grammar = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]{1,4})?$/
+const exponentSuffix = /^[eE][+-]?[0-9]/
 
 const decimalSuffixes = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
 
 const nanoPerUnit = 1_000_000_000n
-/** Larger amounts are held down to this one, by API servers as well. */
+/** Amounts with a binary suffix are held down to this one, by API servers as well. */
 const largestUnits = 2n ** 63n - 1n
 
 /** The canonical form, or undefined when the text is no quantity. */
@@ -25,8 +27,21 @@ export function canonicalQuantity(text: string): string | undefined {
   if (match === null) return undefined
   const [, sign, whole = '', fraction = '', suffix = ''] = match
   if (whole === '' && fraction === '') return undefined
+  if (looksCanonical(whole, fraction, suffix)) return text
   const nano = amountInNano(whole, fraction, suffix)
   return nano === undefined ? undefined : format(sign === '-' ? -nano : nano, suffix)
+}
+
+/** The quick check of an API server. The numbers are the digits that its 64-bit arithmetic is sure to hold. */
+function looksCanonical(whole: string, fraction: string, suffix: string): boolean {
+  const digits = whole.replace(/^0+/, '') || '0'
+  const binary = binarySuffixes.indexOf(suffix)
+  if (binary > 0) {
+    return fraction === '' && digits.length + 3 * binary + 1 <= 15 && BigInt(digits) % 8n !== 0n
+  }
+  const scale = decimalExponent(suffix) - fraction.length
+  const shifted = digits + fraction
+  return shifted.length <= 18 && scale >= -9 && scale % 3 === 0 && !shifted.endsWith('000') && !shifted.startsWith('0')
 }
 
 function amountInNano(whole: string, fraction: string, suffix: string): bigint | undefined {
@@ -37,12 +52,11 @@ function amountInNano(whole: string, fraction: string, suffix: string): bigint |
   const scaled = binary > 0 ? digits * 1024n ** BigInt(binary) : digits
   const nano = exponent >= 0 ? scaled * 10n ** BigInt(exponent) : divideRoundingUp(scaled, 10n ** BigInt(-exponent))
   const largest = largestUnits * nanoPerUnit
-  if (nano > largest) return largest
-  return nano
+  return binary > 0 && nano > largest ? largest : nano
 }
 
 function decimalExponent(suffix: string): number {
-  if (/^[eE]./.test(suffix)) return Number(suffix.slice(1))
+  if (exponentSuffix.test(suffix)) return Number(suffix.slice(1))
   return (decimalSuffixes.indexOf(suffix) - 3) * 3
 }
 
@@ -56,7 +70,7 @@ function format(nano: bigint, suffix: string): string {
     const units = nano / nanoPerUnit
     if (units >= 1024n || units <= -1024n) return formatFactors(units, 1024n, binarySuffixes)
   }
-  if (!/^[eE]./.test(suffix)) return formatFactors(nano, 1000n, decimalSuffixes)
+  if (!exponentSuffix.test(suffix)) return formatFactors(nano, 1000n, decimalSuffixes)
   return formatFactors(
     nano,
     1000n,

@@ -93,9 +93,10 @@ export function messageType(fullName: string): MessageType {
 }
 
 /** `group/version` (or `v1`) of every API that the tables hold, and the kinds of each. */
-export function listKinds(): { apiVersion: string; kinds: readonly string[] }[] {
+export function listKinds(): { apiVersion: string; packageName: string; kinds: readonly string[] }[] {
   return Object.entries(index().packages).map(([apiVersion, packageName]) => ({
     apiVersion,
+    packageName,
     kinds: loadTable(packageName).kinds,
   }))
 }
