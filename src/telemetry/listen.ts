@@ -1,0 +1,53 @@
+/**
+ * Opening a listener, with errors a person can act on.
+ */
+import type { AddressInfo, Server } from 'node:net'
+
+export interface ListenAddress {
+  readonly host: string
+  /** 0 lets the system choose a free port. */
+  readonly port: number
+}
+
+export function formatAddress({ host, port }: ListenAddress): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+export class ListenError extends Error {
+  override readonly name = 'ListenError'
+  readonly address: ListenAddress
+
+  constructor(address: ListenAddress, cause: NodeJS.ErrnoException) {
+    super(`cannot listen on ${formatAddress(address)}: ${explain(cause)}`, { cause })
+    this.address = address
+  }
+}
+
+function explain(cause: NodeJS.ErrnoException): string {
+  switch (cause.code) {
+    case 'EADDRINUSE':
+      return 'another process already listens there'
+    case 'EADDRNOTAVAIL':
+      return 'this machine does not have that address'
+    case 'EACCES':
+      return 'this user may not use that port (ports below 1024 need a privilege)'
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'the name does not resolve to an address'
+    default:
+      return cause.message
+  }
+}
+
+/** Resolves with the address really bound. The server has no error listener left over from this call. */
+export function listen(server: Server, address: ListenAddress): Promise<ListenAddress> {
+  return new Promise((resolve, reject) => {
+    const onError = (cause: Error): void => reject(new ListenError(address, cause))
+    server.once('error', onError)
+    server.listen({ host: address.host, port: address.port }, () => {
+      server.off('error', onError)
+      const bound = server.address() as AddressInfo
+      resolve({ host: bound.address, port: bound.port })
+    })
+  })
+}
