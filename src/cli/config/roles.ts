@@ -1,0 +1,7 @@
+/**
+ * Every role that has a configuration. A new role is one file beside this one and one line here.
+ */
+import type { Role } from './option.ts'
+import { upRole } from './up.ts'
+
+export const ROLES: readonly Role[] = [upRole]

@@ -1,0 +1,148 @@
+/**
+ * The kinds of values options have. Each kind knows how it is written as text, how it is checked and how it is shown.
+ */
+import { resolve } from 'node:path'
+import * as v from 'valibot'
+import { formatAddress, type ListenAddress } from '../../telemetry/listen.ts'
+import type { ValueType } from './option.ts'
+
+/** A path of a file or folder, absolute once read. In a configuration file it is relative to that file's folder. */
+export const filePath: ValueType<string> = {
+  placeholder: 'path',
+  expected: 'a path',
+  fromText: (text) => text,
+  schema: (baseDir) =>
+    v.pipe(
+      v.string(),
+      v.nonEmpty('it is empty'),
+      v.check((text) => !text.includes('\0'), 'it contains a NUL character'),
+      v.transform((text) => resolve(baseDir, text)),
+    ),
+  toPlain: (path) => path,
+}
+
+export const text: ValueType<string> = {
+  placeholder: 'text',
+  expected: 'text',
+  fromText: (given) => given,
+  schema: () => v.pipe(v.string(), v.nonEmpty('it is empty')),
+  toPlain: (given) => given,
+}
+
+export const onOff: ValueType<boolean> = {
+  expected: 'true or false',
+  fromText: (given) => (given === 'true' ? true : given === 'false' ? false : given),
+  schema: () => v.boolean(),
+  toPlain: (given) => given,
+}
+
+export function integer(min: number, max: number): ValueType<number> {
+  return {
+    placeholder: 'number',
+    expected: `a whole number from ${min} to ${max}`,
+    fromText: (given) => (/^-?\d+$/.test(given) ? Number(given) : given),
+    schema: () => v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max)),
+    toPlain: (given) => given,
+  }
+}
+
+/** `placeholder` is one word for what is chosen. */
+export function oneOf<const T extends string>(placeholder: string, choices: readonly T[]): ValueType<T> {
+  return {
+    placeholder,
+    expected: `one of ${choices.join(', ')}`,
+    fromText: (given) => given,
+    schema: () => v.picklist(choices),
+    toPlain: (given) => given,
+  }
+}
+
+export function listOf<T>(element: ValueType<T>): ValueType<readonly T[]> {
+  return {
+    placeholder: `${element.placeholder ?? 'value'},...`,
+    expected: `a list, each element ${element.expected}`,
+    repeatable: true,
+    fromText: (given) => (given === '' ? [] : given.split(',').map((piece) => element.fromText(piece.trim()))),
+    schema: (baseDir) => v.array(element.schema(baseDir)),
+    toPlain: (given) => given.map((piece) => element.toPlain(piece)),
+  }
+}
+
+const MS_PER_UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** Longest duration a timer of the runtime can wait. */
+export const MAX_DURATION_MS = 2 ** 31 - 1
+
+/** A duration in the spelling of Kubernetes, `1m30s`; in milliseconds once read. */
+export const duration: ValueType<number> = {
+  placeholder: 'duration',
+  expected: 'a duration such as 500ms, 10s or 1m30s',
+  fromText: (given) => given,
+  schema: () =>
+    parsed((given) => {
+      if (!/^(?:\d+(?:ms|s|m|h))+$/.test(given)) throw new Error('it has no number with a unit (ms, s, m, h)')
+      let totalMs = 0
+      for (const [, count, unit] of given.matchAll(/(\d+)(ms|s|m|h)/g))
+        totalMs += Number(count) * (MS_PER_UNIT[unit ?? ''] ?? 0)
+      if (totalMs > MAX_DURATION_MS) throw new Error('it is longer than 24 days')
+      return totalMs
+    }),
+  toPlain: formatDuration,
+}
+
+function formatDuration(durationMs: number): string {
+  let restMs = durationMs
+  let shown = ''
+  for (const unit of ['h', 'm', 's', 'ms']) {
+    const unitMs = MS_PER_UNIT[unit] ?? 1
+    const count = Math.floor(restMs / unitMs)
+    restMs -= count * unitMs
+    if (count > 0) shown += `${count}${unit}`
+  }
+  return shown === '' ? '0s' : shown
+}
+
+/** Where to listen: `127.0.0.1:10551`, `[::1]:10551`, `localhost:0`. */
+export const listenAddress: ValueType<ListenAddress> = {
+  placeholder: 'host:port',
+  expected: 'an address such as 127.0.0.1:10551 or [::1]:10551',
+  fromText: (given) => given,
+  schema: () => parsed(parseListenAddress),
+  toPlain: formatAddress,
+}
+
+function parseListenAddress(given: string): ListenAddress {
+  const match = /^(?:\[(?<bracketed>[^\]]*)\]|(?<plain>[^:]*)):(?<port>[^:]*)$/.exec(given)
+  if (match === null) {
+    throw new Error(given.includes(':') ? 'an IPv6 address stands in brackets' : 'the port is missing')
+  }
+  const { bracketed, plain, port = '' } = match.groups ?? {}
+  const host = bracketed ?? plain ?? ''
+  if (host === '') throw new Error('the host is missing; 0.0.0.0 stands for every address')
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) throw new Error('the port is not a number from 0 to 65535')
+  return { host, port: Number(port) }
+}
+
+/** A schema for a value with a notation of its own. What `parse` throws becomes the reason in the error. */
+function parsed<T>(parse: (given: string) => T): v.GenericSchema<unknown, T> {
+  return v.pipe(
+    v.string(),
+    v.rawTransform<string, T>(({ dataset, addIssue, NEVER }) => {
+      try {
+        return parse(dataset.value)
+      } catch (error) {
+        addIssue({ message: (error as Error).message })
+        return NEVER
+      }
+    }),
+  )
+}
+
+/** How a value that is wrong is quoted in an error. */
+export function quoted(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing'
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'a mapping'
+  return `the ${typeof value} ${JSON.stringify(value)}`
+}

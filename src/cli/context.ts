@@ -1,0 +1,23 @@
+/**
+ * Everything a command touches outside its arguments. Commands take it as a value, so that tests run them in-process.
+ */
+import type { EventEmitter } from 'node:events'
+import type { Clock } from '../telemetry/clock.ts'
+
+interface TextOutput {
+  write(text: string): unknown
+  readonly isTTY?: boolean
+  readonly columns?: number
+}
+
+export interface CommandContext {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly workingDir: string
+  readonly stdout: TextOutput
+  readonly stderr: TextOutput
+  readonly clock: Clock
+  /** Emits `SIGTERM` and `SIGINT`. */
+  readonly signals: Pick<EventEmitter, 'on' | 'off'>
+  /** Ends the process at once. */
+  readonly exit: (code: number) => void
+}

@@ -1,0 +1,75 @@
+/**
+ * The command line: one file per command, put together here.
+ */
+import { Command, CommanderError } from 'commander'
+import { BUILD } from './build.ts'
+import { addConfigCommand } from './config.ts'
+import type { CommandContext } from './context.ts'
+import { CommandError, EXIT_CODES, LoggedError } from './failure.ts'
+import { addUpCommand } from './up.ts'
+import { addVersionCommand } from './version.ts'
+
+const HELP = `
+Every flag is also a key in a YAML file (--config) and an environment variable:
+--health-address of "up" is healthAddress and CAUSEWAY_UP_HEALTH_ADDRESS.
+A flag wins over the environment, that over the file, that over the default.
+
+Data stays in ./.causeway unless --data-dir says otherwise.
+Logs go to stderr: readable on a terminal, JSON elsewhere.
+
+Exit codes:
+  0  done, or stopped by SIGTERM or Ctrl-C
+  1  failed
+  2  the command line or the configuration is wrong; nothing was done
+
+Examples:
+  causeway up                      run, until Ctrl-C
+  causeway up --help               its settings
+  causeway config print -o wide    every setting and where it comes from
+`
+
+/** Longer lines are hard to read, however wide the terminal. */
+const MAX_HELP_COLUMNS = 110
+
+/** Runs one command to its end and returns the exit code. */
+export async function runProgram(args: readonly string[], context: CommandContext): Promise<number> {
+  try {
+    await createProgram(context).parseAsync(args, { from: 'user' })
+    return EXIT_CODES.done
+  } catch (error) {
+    return report(error, context)
+  }
+}
+
+function createProgram(context: CommandContext): Command {
+  const program = new Command('causeway')
+    .description('The road between an edge site and its Kubernetes control plane.')
+    .version(BUILD.version, '-V, --version', 'print the version')
+    .helpCommand('help [command]', 'explain a command')
+    .showHelpAfterError('(see --help)')
+    .addHelpText('after', HELP)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text),
+      getOutHelpWidth: () => Math.min(context.stdout.columns ?? MAX_HELP_COLUMNS, MAX_HELP_COLUMNS),
+    })
+  addUpCommand(program, context)
+  addConfigCommand(program, context)
+  addVersionCommand(program, context)
+  return program
+}
+
+function report(error: unknown, { stderr }: CommandContext): number {
+  // Commander has printed its own; what it calls an error is a wrong command line.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.usage
+  if (error instanceof LoggedError) return error.exitCode
+  if (error instanceof CommandError) {
+    stderr.write(`error: ${error.message}\n`)
+    return error.exitCode
+  }
+  stderr.write(
+    `error: unexpected, please report it: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  )
+  return EXIT_CODES.failed
+}

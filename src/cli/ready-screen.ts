@@ -1,0 +1,29 @@
+/**
+ * What `causeway up` says once it serves. Scripts wait for a line that starts with `ready`; people read the rest.
+ * It names only what really runs.
+ */
+import { formatAddress, type ListenAddress } from '../telemetry/listen.ts'
+
+export interface ReadyFacts {
+  readonly version: string
+  readonly pid: number
+  readonly dataDir: string
+  readonly healthAddress: ListenAddress
+  /** Names of the roles that run in this process. */
+  readonly roles: readonly string[]
+}
+
+export function renderReadyScreen(facts: ReadyFacts): string {
+  const health = `http://${formatAddress(facts.healthAddress)}`
+  const roles =
+    facts.roles.length > 0 ? facts.roles.join(', ') : 'none: this version has no API server, hub or edge to run yet'
+  const rows: readonly [string, string][] = [
+    ['roles', roles],
+    ['health', `${health}/readyz?verbose`],
+    ['metrics', `${health}/metrics`],
+    ['data', facts.dataDir],
+    ['stop', `Ctrl-C, or kill ${facts.pid}`],
+  ]
+  const lines = rows.map(([name, value]) => `  ${name.padEnd(8)} ${value}`)
+  return `ready  causeway ${facts.version}\n${lines.join('\n')}\n`
+}

@@ -1,0 +1,53 @@
+import { EventEmitter } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../telemetry/clock.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import { SIGINT_ECHO_MS, stopOnSignals } from './signals.ts'
+
+function listening() {
+  const signals = new EventEmitter()
+  const clock = new ManualClock()
+  const exits: number[] = []
+  const silent = { write: () => {} }
+  const context = { environment: {}, workingDir: '/', stdout: silent, stderr: silent, clock, signals }
+  const logger = createLogger({ level: 'fatal', format: 'json', destination: silent, clock })
+  const stop = stopOnSignals({ ...context, exit: (code) => exits.push(code) }, logger)
+  return { signals, clock, exits, stop }
+}
+
+describe('stopOnSignals', () => {
+  it.each(['SIGTERM', 'SIGINT'])('asks for a clean stop at the first %s', (name) => {
+    const { signals, exits, stop } = listening()
+    signals.emit(name, name)
+    expect(stop.signal.aborted).toBe(true)
+    expect((stop.signal.reason as Error).message).toBe(`stopped by ${name}`)
+    expect(exits).toEqual([])
+  })
+
+  it.each([
+    ['SIGTERM', 'SIGTERM', 143],
+    ['SIGINT', 'SIGTERM', 143],
+    ['SIGTERM', 'SIGINT', 130],
+  ])('ends the process at once at %s, then %s', (first, second, code) => {
+    const { signals, exits } = listening()
+    signals.emit(first, first)
+    signals.emit(second, second)
+    expect(exits).toEqual([code])
+  })
+
+  it('takes two SIGINT at the same moment for one key press', async () => {
+    const { signals, exits, clock } = listening()
+    signals.emit('SIGINT', 'SIGINT')
+    signals.emit('SIGINT', 'SIGINT')
+    expect(exits).toEqual([])
+    await clock.advance(SIGINT_ECHO_MS)
+    signals.emit('SIGINT', 'SIGINT')
+    expect(exits).toEqual([130])
+  })
+
+  it('stops listening when released', () => {
+    const { signals, stop } = listening()
+    stop.release()
+    expect(signals.eventNames()).toEqual([])
+  })
+})
