@@ -73,7 +73,7 @@ describe('hostile bytes', () => {
   it(`never breaks the decoder, in ${fuzzRuns} damaged objects`, () => {
     fc.assert(
       fc.property(fc.constantFrom(...samples), fc.array(damage, { minLength: 1, maxLength: 4 }), (sample, damages) => {
-        let bytes = Buffer.from(sample.protobuf)
+        let bytes: Buffer = Buffer.from(sample.protobuf)
         for (const { how, at, byte } of damages) bytes = applyDamage(bytes, how, at % (bytes.length + 1), byte)
         onlyWireErrors(() => printJson(decodeProtobuf(bytes).object))
       }),

@@ -25,7 +25,7 @@ import {
 import type { MessageSource } from './special-codec.ts'
 
 /** Kubernetes' own types nest to about 20, schemas in CRDs deeper; beyond this it is an attack on the stack. */
-export const maxMessageDepth = 200
+export const maxMessageDepth = 500
 
 type Slots = unknown[]
 

@@ -34,6 +34,7 @@ export class MessageWriter implements MessageSink {
   readonly #dropped: DroppedFields
   /** Names and indexes that lead to the value being written; for error texts. */
   readonly #path: (string | number)[] = []
+  #depth = 0
 
   constructor(writer: BackwardWriter, dropped: DroppedFields) {
     this.#writer = writer
@@ -62,12 +63,13 @@ export class MessageWriter implements MessageSink {
   }
 
   #object(plan: MessagePlan, value: unknown, ignoredKeys: readonly string[] = []): void {
-    if (this.#path.length > maxMessageDepth * 2) {
+    if (++this.#depth > maxMessageDepth) {
       throw new WireError('too-deep', `messages nested deeper than ${maxMessageDepth}`)
     }
     const slots: unknown[] = new Array(plan.slots.length)
     if (value !== null) this.#collect(plan, value, slots, ignoredKeys)
     this.#fields(plan.table, slots)
+    this.#depth--
   }
 
   #collect(plan: MessagePlan, value: unknown, slots: unknown[], ignoredKeys: readonly string[]): void {
@@ -184,9 +186,14 @@ function toBytes(value: unknown): Buffer {
   return Buffer.from(text, 'base64')
 }
 
+/** Longer paths are shown by their two ends. */
+const maxShownSteps = 24
+
 function formatPath(path: readonly (string | number)[]): string {
+  const tooLong = path.length > maxShownSteps
+  const shown = tooLong ? [...path.slice(0, maxShownSteps / 2), '…', ...path.slice(-maxShownSteps / 2)] : path
   let text = ''
-  for (const step of path) {
+  for (const step of shown) {
     if (typeof step === 'number') text += `[${step}]`
     else text += text === '' ? step : `.${step}`
   }

@@ -61,7 +61,8 @@ export class BackwardWriter {
       rest >>= 7n
     }
     encoded.push(Number(rest))
-    this.#buffer.set(encoded, this.#reserve(encoded.length))
+    const start = this.#reserve(encoded.length)
+    this.#buffer.set(encoded, start)
   }
 
   double(value: number): void {
