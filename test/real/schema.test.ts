@@ -46,7 +46,9 @@ describe.skipIf(folder === undefined)(title, () => {
     let compared = 0
     for (const [name, schema] of schemas) {
       if (schema.properties === undefined || !name.startsWith('io.k8s.')) continue
-      const fields = fieldsOf(`k8s.io.${name.slice('io.k8s.'.length).replace('kube-aggregator', 'kube_aggregator').replace('apiextensions-apiserver', 'apiextensions_apiserver')}`)
+      const fields = fieldsOf(
+        `k8s.io.${name.slice('io.k8s.'.length).replace('kube-aggregator', 'kube_aggregator').replace('apiextensions-apiserver', 'apiextensions_apiserver')}`,
+      )
       if (fields === undefined) continue
       compared++
       differences.push(...compare(name, schema, fields))

@@ -7,6 +7,8 @@ import { WireError } from '../protobuf/wire-error.ts'
 import { type MessageType, messageType } from '../schema/schema.ts'
 import type { DroppedFields } from './dropped-fields.ts'
 import {
+  absentNull,
+  absentOmitted,
   type FieldPlan,
   type FieldTable,
   type MessagePlan,
@@ -93,12 +95,12 @@ export class MessageReader implements MessageSource {
       const field = byNumber[tag >>> 3]
       if (field === undefined) {
         this.#unknown(message, tag, reader, end)
-      } else if (field.field.shape === 'single') {
-        this.#single(field, tag & 7, slots, reader, end)
-      } else if (field.field.shape === 'list') {
+      } else if (field.isList) {
         this.#listItem(field, tag & 7, slots, reader, end)
-      } else {
+      } else if (field.isMap) {
         this.#mapEntry(field, tag & 7, slots, reader, end)
+      } else {
+        this.#single(field, tag & 7, slots, reader, end)
       }
     }
   }
@@ -195,7 +197,7 @@ function wireTypeOf(op: number): number {
 }
 
 function wrongWireType(field: FieldPlan, wireType: number): WireError {
-  return new WireError('wrong-wire-type', `field ${field.field.jsonName} has wire type ${wireType}`)
+  return new WireError('wrong-wire-type', `field ${field.name} has wire type ${wireType}`)
 }
 
 function readBase64(reader: ProtoReader, to: number): string {
@@ -213,40 +215,35 @@ function setKey(map: Record<string, unknown>, key: string, value: unknown): void
 
 /** Puts the slots into an object in the order and with the omissions of Go's encoder. */
 function assemble(plan: MessagePlan, slots: Slots, object: Record<string, unknown>): Record<string, unknown> {
-  for (const field of plan.slots) {
-    const value = slots[field.slot]
-    if (value === undefined) printAbsent(object, field)
-    else if (!isOmitted(field, value))
-      object[field.field.jsonName] = field.field.shape === 'map' ? sorted(value) : value
+  const fields = plan.slots
+  for (let slot = 0; slot < fields.length; slot++) {
+    const field = fields[slot] as FieldPlan
+    const value = slots[slot]
+    if (value === undefined) {
+      if (field.absent !== absentOmitted) printAbsent(object, field)
+    } else if (!isOmitted(field, value)) {
+      object[field.name] = field.isMap ? sorted(value) : value
+    }
   }
   return object
 }
 
 /** What JSON shows for one field, given what was read of it; undefined where JSON leaves it away. */
 export function printedField(field: FieldPlan, value: unknown): unknown {
+  if (value !== undefined && !isOmitted(field, value)) return field.isMap ? sorted(value) : value
   const object: Record<string, unknown> = {}
-  if (value === undefined) printAbsent(object, field)
-  else if (!isOmitted(field, value)) return field.field.shape === 'map' ? sorted(value) : value
-  return object[field.field.jsonName]
+  if (value === undefined && field.absent !== absentOmitted) printAbsent(object, field)
+  return object[field.name]
 }
 
-/** Go omits an empty value only where it is no pointer and no struct; special values are structs, even the integer 0. */
-function isOmitted({ field, op }: FieldPlan, value: unknown): boolean {
-  if (field.omitZero && value === null) return true
-  return field.omitEmpty && !field.pointer && op <= opBytes && (value === '' || value === 0 || value === false)
+function isOmitted(field: FieldPlan, value: unknown): boolean {
+  if (field.omitsEmpty) return value === '' || value === 0 || value === false
+  return value === null && field.field.omitZero
 }
 
-function printAbsent(object: Record<string, unknown>, plan: FieldPlan): void {
-  const { field, op } = plan
-  const isStruct = field.shape === 'single' && !field.pointer && (op === opMessage || op === opSpecial)
-  if (field.omitEmpty && !isStruct) return
-  if (!isStruct) {
-    object[field.jsonName] =
-      field.pointer || field.shape !== 'single' || op === opWrapper || op === opBytes ? null : zeroScalar(op)
-    return
-  }
-  const zero = zeroElement(plan)
-  if (!(field.omitZero && zero === null)) object[field.jsonName] = zero
+function printAbsent(object: Record<string, unknown>, field: FieldPlan): void {
+  const value = field.absent === absentNull ? null : zeroElement(field)
+  if (!isOmitted(field, value)) object[field.name] = value
 }
 
 function zeroElement(field: FieldPlan): unknown {

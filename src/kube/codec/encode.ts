@@ -56,8 +56,8 @@ export class MessageWriter implements MessageSink {
 
   /** Writes one field of a message; undefined writes what a message without it has: its zero value or nothing. */
   writeField(field: FieldPlan, value: unknown): void {
-    if (value === undefined && isNilWhenAbsent(field)) return
-    this.#path.push(field.field.jsonName)
+    if (value === undefined && field.isNilWhenAbsent) return
+    this.#path.push(field.name)
     this.#field(field, value)
     this.#path.pop()
   }
@@ -88,7 +88,7 @@ export class MessageWriter implements MessageSink {
       if (field.op === opInline) {
         const before = this.#writer.length
         this.#fields(field.inlined, slots)
-        this.#writer.closeField(field.field.number, before)
+        this.#writer.closeField(field.number, before)
         continue
       }
       this.writeField(field, slots[field.slot])
@@ -96,10 +96,9 @@ export class MessageWriter implements MessageSink {
   }
 
   #field(field: FieldPlan, value: unknown): void {
-    const { number, shape } = field.field
-    if (shape === 'single') this.#value(field, number, value ?? null)
-    else if (shape === 'list') this.#list(field, number, value)
-    else this.#map(field, value)
+    if (field.isList) this.#list(field, field.number, value)
+    else if (field.isMap) this.#map(field, value)
+    else this.#value(field, field.number, value ?? null)
   }
 
   #list(field: FieldPlan, number: number, value: unknown): void {
@@ -121,7 +120,7 @@ export class MessageWriter implements MessageSink {
       // Go leaves a nil byte string away inside a map entry.
       if (field.op !== opBytes || item !== null) this.#value(field, 2, item)
       this.#writer.stringField(1, key)
-      this.#writer.closeField(field.field.number, before)
+      this.#writer.closeField(field.number, before)
       this.#path.pop()
     }
   }
@@ -164,11 +163,6 @@ export class MessageWriter implements MessageSink {
     else if (field.op === opWrapper && value !== null) this.#list(field.plan().slots[0] as FieldPlan, 1, value)
     this.#writer.closeField(number, before)
   }
-}
-
-/** Pointers, lists, maps and byte strings are nil in Go when absent and then not written; all else has a zero value. */
-function isNilWhenAbsent({ field, op }: FieldPlan): boolean {
-  return field.pointer || field.shape !== 'single' || op === opBytes || op === opWrapper
 }
 
 function toInt64(value: unknown): number | bigint {

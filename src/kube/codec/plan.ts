@@ -24,19 +24,44 @@ export const opWrapper = 8
 /** A message whose fields belong to the parent object. */
 export const opInline = 9
 
+/** What JSON shows for a field that is not on the wire. */
+export const absentOmitted = 0
+export const absentNull = 1
+export const absentZero = 2
+
+/** One field. What the inner loops ask is answered here once, in plain properties. */
 export class FieldPlan {
   readonly field: FieldType
+  readonly name: string
+  readonly number: number
   readonly op: number
   readonly slot: number
+  readonly isList: boolean
+  readonly isMap: boolean
+  readonly absent: number
+  /** Go omits an empty value only where it is no pointer and no struct; special values are structs, even the integer 0. */
+  readonly omitsEmpty: boolean
+  /** Pointers, lists, maps and byte strings are nil in Go when absent and then not written; all else has a zero value. */
+  readonly isNilWhenAbsent: boolean
   /** The fields of an inlined message. */
   readonly inlined: FieldTable
   #plan: MessagePlan | undefined
   #special: SpecialCodec | undefined
 
   constructor(field: FieldType, op: number, slot: number, inlined: FieldTable) {
+    const isSingle = field.shape === 'single'
     this.field = field
+    this.name = field.jsonName
+    this.number = field.number
     this.op = op
     this.slot = slot
+    this.isList = field.shape === 'list'
+    this.isMap = field.shape === 'map'
+    this.isNilWhenAbsent = field.pointer || !isSingle || op === opBytes || op === opWrapper
+    this.omitsEmpty = field.omitEmpty && !field.pointer && isSingle && op <= opBytes
+    const isStruct = isSingle && !field.pointer && (op === opMessage || op === opSpecial)
+    if (field.omitEmpty && !isStruct) this.absent = absentOmitted
+    else this.absent = this.isNilWhenAbsent ? absentNull : absentZero
     this.inlined = inlined
   }
 
