@@ -54,10 +54,12 @@ describe('causeway', () => {
 
   it('tells its version', async () => {
     expect(await causeway(['--version'])).toEqual({ code: 0, stdout: `${BUILD.version}\n`, stderr: '' })
-    expect((await causeway(['version'])).stdout).toBe(`causeway ${BUILD.version}\n`)
+    expect((await causeway(['version'])).stdout).toMatch(
+      new RegExp(`^causeway ${BUILD.version}, speaks Kubernetes v1\\.36\\.\\d+\n$`),
+    )
     expect(JSON.parse((await causeway(['version', '-o', 'json'])).stdout)).toMatchObject({ version: BUILD.version })
     expect((await causeway(['version', '-o', 'yaml'])).stdout).toContain(`version: ${BUILD.version}\n`)
-    expect((await causeway(['version', '-o', 'wide'])).stdout).toMatch(/^VERSION +NODE +PLATFORM\n/)
+    expect((await causeway(['version', '-o', 'wide'])).stdout).toMatch(/^VERSION +KUBERNETES +NODE +PLATFORM\n/)
   })
 
   it.each([

@@ -6,6 +6,8 @@ import { formatAddress, type ListenAddress } from '../telemetry/listen.ts'
 
 export interface ReadyFacts {
   readonly version: string
+  /** The Kubernetes release whose API is spoken. */
+  readonly kubernetes: string
   readonly pid: number
   readonly dataDir: string
   readonly healthAddress: ListenAddress
@@ -19,6 +21,7 @@ export function renderReadyScreen(facts: ReadyFacts): string {
     facts.roles.length > 0 ? facts.roles.join(', ') : 'none: this version has no API server, hub or edge to run yet'
   const rows: readonly [string, string][] = [
     ['roles', roles],
+    ['speaks', `the API of Kubernetes ${facts.kubernetes}`],
     ['health', `${health}/readyz?verbose`],
     ['metrics', `${health}/metrics`],
     ['data', facts.dataDir],

@@ -2,6 +2,7 @@
  * `causeway up`: everything there is, on this machine, in one process. The list of parts below is the program.
  */
 import type { Command } from 'commander'
+import { kubernetesVersion } from '../kube/schema/schema.ts'
 import { HealthChecks } from '../telemetry/health.ts'
 import { HealthServer } from '../telemetry/health-server.ts'
 import { Lifecycle } from '../telemetry/lifecycle.ts'
@@ -80,7 +81,15 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
   const stop = stopOnSignals(context, logger)
   try {
     await lifecycle.run(stop.signal, () => {
-      const facts = { ...BUILD, pid: process.pid, dataDir: config.dataDir, healthAddress: healthServer.boundAddress }
+      const kubernetes = kubernetesVersion()
+      const { dataDir: folder } = config
+      const facts = {
+        ...BUILD,
+        kubernetes,
+        pid: process.pid,
+        dataDir: folder,
+        healthAddress: healthServer.boundAddress,
+      }
       context.stdout.write(renderReadyScreen({ ...facts, roles: [] }))
       logger.info({ version: BUILD.version, dataDir: config.dataDir }, 'ready')
     })

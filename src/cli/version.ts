@@ -3,6 +3,7 @@
  */
 import { type Command, Option as CommanderOption } from 'commander'
 import { stringify } from 'yaml'
+import { kubernetesVersion } from '../kube/schema/schema.ts'
 import { BUILD } from './build.ts'
 import type { CommandContext } from './context.ts'
 import { OUTPUT_FORMATS, type OutputFormat, renderTable } from './output.ts'
@@ -18,9 +19,15 @@ export function addVersionCommand(program: Command, { stdout }: CommandContext):
 }
 
 function render(output: OutputFormat | undefined): string {
-  const facts = { version: BUILD.version, node: process.versions.node, platform: `${process.platform}-${process.arch}` }
-  if (output === 'wide') return renderTable(['VERSION', 'NODE', 'PLATFORM'], [Object.values(facts)])
+  const facts = {
+    version: BUILD.version,
+    /** The release whose API this version speaks. */
+    kubernetes: kubernetesVersion(),
+    node: process.versions.node,
+    platform: `${process.platform}-${process.arch}`,
+  }
+  if (output === 'wide') return renderTable(['VERSION', 'KUBERNETES', 'NODE', 'PLATFORM'], [Object.values(facts)])
   if (output === 'yaml') return stringify(facts)
   if (output === 'json') return `${JSON.stringify(facts, null, 2)}\n`
-  return `causeway ${facts.version}\n`
+  return `causeway ${facts.version}, speaks Kubernetes ${facts.kubernetes}\n`
 }
