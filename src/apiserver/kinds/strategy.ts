@@ -1,0 +1,41 @@
+/**
+ * What the API server does differently for one kind. Everything generic (names, uid, generation, resourceVersion,
+ * finalizers, ownership, conflicts) happens elsewhere; a kind without a strategy is stored as given.
+ *
+ * Objects are plain values of the stored version and belong to the callee: strategies change them in place. They are
+ * pure otherwise: no I/O, no clock, no randomness but what `WriteContext` offers.
+ */
+import type { KubeObject } from '../../kube/objects.ts'
+import type { FieldError } from '../../kube/status/field-error.ts'
+import type { UserInfo } from '../auth/user.ts'
+
+export interface WriteContext {
+  readonly nowMs: number
+  readonly user: UserInfo
+  /** Empty for the object itself, else `status`, `scale`, `approval`... */
+  readonly subresource: string
+}
+
+export interface KindStrategy {
+  /** Fills in what the API documents as defaults. Must come to rest: applied twice it changes nothing more. */
+  applyDefaults?(object: KubeObject): void
+  /** Before a create: takes away what a client may not set, such as the status. */
+  prepareForCreate?(object: KubeObject, context: WriteContext): void
+  /** Before an update of the object itself: keeps from `old` what this door may not change, such as the status. */
+  prepareForUpdate?(object: KubeObject, old: KubeObject, context: WriteContext): void
+  /** Before an update of the status: keeps everything else from `old`. */
+  prepareForStatusUpdate?(object: KubeObject, old: KubeObject, context: WriteContext): void
+  /** In the order and with the texts of the API server. */
+  validate?(object: KubeObject): readonly FieldError[]
+  validateUpdate?(object: KubeObject, old: KubeObject): readonly FieldError[]
+  validateStatusUpdate?(object: KubeObject, old: KubeObject): readonly FieldError[]
+  /** Texts for `Warning` headers. */
+  warningsOnCreate?(object: KubeObject): readonly string[]
+  warningsOnUpdate?(object: KubeObject, old: KubeObject): readonly string[]
+  /** Whether a PUT without a resourceVersion overwrites; true unless said otherwise. */
+  readonly allowsUnconditionalUpdate?: boolean
+  /** Whether a PUT to a name that does not exist creates it. */
+  readonly allowsCreateOnUpdate?: boolean
+  /** Seconds to wait before a delete takes effect when the client names none; absent or zero means at once. */
+  defaultGracePeriodSeconds?(object: KubeObject): number
+}

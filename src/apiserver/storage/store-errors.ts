@@ -1,0 +1,33 @@
+/** What can go wrong between the API server and its store; each has one meaning, in every implementation. */
+
+/** The history does not reach back to this revision. */
+export class CompactedError extends Error {
+  override readonly name = 'CompactedError'
+  readonly compactedRevision: number
+
+  constructor(compactedRevision: number) {
+    super(`the history before revision ${compactedRevision} has been compacted`)
+    this.compactedRevision = compactedRevision
+  }
+}
+
+/** No write has reached this revision yet. */
+export class FutureRevisionError extends Error {
+  override readonly name = 'FutureRevisionError'
+  readonly currentRevision: number
+
+  constructor(revision: number, currentRevision: number) {
+    super(`revision ${revision} lies in the future, the store is at ${currentRevision}`)
+    this.currentRevision = currentRevision
+  }
+}
+
+/** The store is closed, unreachable or has no leader. Whether a write under way happened is not known. */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError'
+}
+
+/** The disk is full, or the value too large: the write did not happen. */
+export class StoreFullError extends Error {
+  override readonly name = 'StoreFullError'
+}
