@@ -50,18 +50,13 @@ export interface ControlPlaneOptions {
   readonly etcdFlags?: readonly string[]
 }
 
-export function peersDirectory(): string {
+function peersDirectory(): string {
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
   return process.env['CAUSEWAY_PEERS_BIN'] || join(cache, 'causeway-peers', 'bin')
 }
 
-export function missingPeers(peers: readonly Peer[]): Peer[] {
+function missingPeers(peers: readonly Peer[]): Peer[] {
   return peers.filter((peer) => !existsSync(join(peersDirectory(), peer)))
-}
-
-/** Whether a control plane can be started here. */
-export function peersAvailable(peers: readonly Peer[] = ['etcd', 'kube-apiserver']): boolean {
-  return missingPeers(peers).length === 0
 }
 
 /** `describe` for a suite that needs real binaries; where some are missing the report names what was skipped and why. */
@@ -85,6 +80,9 @@ export async function kubectl(
 }
 
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const missing = missingPeers(['etcd', 'kube-apiserver'])
+  if (missing.length > 0)
+    throw new Error(`cannot start a control plane: no ${missing.join(', ')} in ${peersDirectory()}`)
   const directory = await mkdtemp(join(tmpdir(), 'causeway-real-'))
   const plane = new LocalControlPlane(directory, await freePorts(3), options)
   try {

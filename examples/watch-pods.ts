@@ -1,0 +1,14 @@
+/** Lists the pods of the cluster that your kubeconfig points to and follows them: `npx tsx examples/watch-pods.ts` */
+import { KubeClient, loadConnection, pods } from '../src/kube/client/index.ts'
+import { Reflector } from '../src/kube/reflector/index.ts'
+
+const client = new KubeClient(await loadConnection())
+const stop = new AbortController()
+process.once('SIGINT', () => stop.abort())
+
+for await (const change of new Reflector(client.resource(pods)).notifications(stop.signal)) {
+  if (change.type === 'synced') console.log('that is all for now; watching')
+  else if (change.type === 'failed') console.error(`${String(change.error)}; next try in ${change.retryInMs} ms`)
+  else console.log(change.type, change.object.metadata?.namespace, change.object.metadata?.name)
+}
+await client.close()

@@ -1,0 +1,103 @@
+/**
+ * Opens the byte stream that HTTP then runs on: dial (TCP, or whatever the caller brings, such as a tunnel stream), then
+ * TLS. Certificates are read for every new connection, so a rotated file needs no restart.
+ */
+import { once } from 'node:events'
+import { connect as connectTcp, isIP } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
+import type { Clock } from '../../telemetry/clock.ts'
+import { type ConnectionConfig, readMaterial, type TlsSettings } from './connection.ts'
+import { TransportError, toTransportError } from './transport-error.ts'
+
+/** For dialling and the TLS handshake together. */
+export const defaultConnectTimeoutMs = 15_000
+/** Idle time before the kernel asks whether the peer lives; ten unanswered probes a second apart end the connection. */
+export const tcpKeepAliveMs = 30_000
+
+export interface DialTarget {
+  readonly host: string
+  readonly port: number
+}
+
+/** Rejects when the target cannot be reached, and as soon as the signal aborts. */
+export type Dial = (target: DialTarget, signal: AbortSignal) => Promise<Duplex>
+
+export const dialTcp: Dial = async ({ host, port }, signal) => {
+  const socket = connectTcp({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: tcpKeepAliveMs })
+  try {
+    await once(socket, 'connect', { signal })
+    return socket
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
+}
+
+export interface ConnectorOptions {
+  readonly clock: Clock
+  readonly dial?: Dial
+  readonly connectTimeoutMs?: number
+}
+
+export class Connector {
+  readonly #connection: ConnectionConfig
+  readonly #target: DialTarget
+  readonly #secure: boolean
+  readonly #clock: Clock
+  readonly #dial: Dial
+  readonly #timeoutMs: number
+
+  constructor(connection: ConnectionConfig, options: ConnectorOptions) {
+    const url = new URL(connection.server)
+    this.#connection = connection
+    this.#secure = url.protocol === 'https:'
+    this.#target = { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || (this.#secure ? 443 : 80)) }
+    this.#clock = options.clock
+    this.#dial = options.dial ?? dialTcp
+    this.#timeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs
+  }
+
+  async connect(): Promise<Duplex> {
+    const { server } = this.#connection
+    const giveUp = new AbortController()
+    const timeout = new TransportError('connect-timeout', `${server}: no connection within ${this.#timeoutMs} ms`)
+    const cancel = this.#clock.schedule(this.#timeoutMs, () => giveUp.abort(timeout))
+    try {
+      const stream = await this.#dial(this.#target, giveUp.signal)
+      return this.#secure ? await this.#handshake(stream, giveUp.signal) : stream
+    } catch (error) {
+      throw giveUp.signal.aborted ? timeout : toTransportError(error, server)
+    } finally {
+      cancel()
+    }
+  }
+
+  async #handshake(stream: Duplex, signal: AbortSignal): Promise<Duplex> {
+    let socket: TLSSocket | undefined
+    try {
+      const options = await tlsOptions(this.#connection.tls, this.#target.host)
+      socket = connectTls({ ...options, socket: stream })
+      await once(socket, 'secureConnect', { signal })
+      return socket
+    } catch (cause) {
+      socket?.destroy()
+      stream.destroy()
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new TransportError('tls', `${this.#connection.server}: TLS: ${reason}`, { cause })
+    }
+  }
+}
+
+async function tlsOptions(tls: TlsSettings, host: string): Promise<ConnectionOptions> {
+  const name = tls.serverName ?? host
+  const options: ConnectionOptions = { host: name, rejectUnauthorized: !tls.skipVerify, ALPNProtocols: ['http/1.1'] }
+  // SNI carries names only; an address is verified against the certificate all the same.
+  if (isIP(name) === 0) options.servername = name
+  if (tls.ca !== undefined) options.ca = await readMaterial(tls.ca, 'the certificate authority')
+  if (tls.clientCertificate !== undefined) {
+    options.cert = await readMaterial(tls.clientCertificate.certificate, 'the client certificate')
+    options.key = await readMaterial(tls.clientCertificate.key, 'the client key')
+  }
+  return options
+}

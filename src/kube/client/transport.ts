@@ -1,0 +1,197 @@
+/**
+ * HTTP/1.1 to one API server: requests whose answers stream with back-pressure, and upgrades. It adds nothing to a
+ * request, follows no redirect, repeats nothing and judges no status code.
+ */
+import { type IncomingHttpHeaders, request as nodeRequest } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex, Readable } from 'node:stream'
+import { Pool } from 'undici'
+import type { Clock } from '../../telemetry/clock.ts'
+import type { ConnectionConfig } from './connection.ts'
+import { Connector, type Dial } from './connector.ts'
+import type { HeaderList } from './credentials.ts'
+import { TransportError, toTransportError } from './transport-error.ts'
+
+/** An API server ends ordinary requests after 60 s itself. */
+export const defaultHeadersTimeoutMs = 70_000
+/** Longest silence inside an answer. Watches set their own. */
+export const defaultBodyTimeoutMs = 120_000
+/** Shorter than the 90 s after which an API server closes an idle connection, so that we close first. */
+export const idleConnectionMs = 45_000
+export const maxResponseHeaderBytes = 64 * 1024
+
+export interface TransportRequest {
+  readonly method: string
+  /** Path and query as they go on the wire. */
+  readonly path: string
+  readonly headers?: HeaderList
+  readonly body?: Uint8Array | Readable
+  readonly signal?: AbortSignal
+  readonly headersTimeoutMs?: number
+  /** Longest silence between two pieces of the answer's body; 0 for no limit. */
+  readonly bodyTimeoutMs?: number
+}
+
+export interface TransportResponse {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** Must be read to its end or destroyed: until then it holds a connection. */
+  readonly body: Readable
+}
+
+export type UpgradeResult =
+  | { readonly type: 'upgraded'; readonly headers: IncomingHttpHeaders; readonly stream: Duplex }
+  /** The server declined and said why in an ordinary answer. */
+  | { readonly type: 'declined'; readonly response: TransportResponse }
+
+export interface Transport {
+  request(request: TransportRequest): Promise<TransportResponse>
+  /** `protocol` goes into the Upgrade header, for example `websocket`. */
+  upgrade(request: Omit<TransportRequest, 'body'>, protocol: string): Promise<UpgradeResult>
+  /** Breaks everything under way. */
+  close(): Promise<void>
+}
+
+export interface HttpTransportOptions {
+  readonly clock: Clock
+  readonly dial?: Dial
+  readonly connectTimeoutMs?: number
+  /** Every watch holds a connection, so there is no limit unless one is set. */
+  readonly maxConnections?: number
+}
+
+export class HttpTransport implements Transport {
+  readonly #server: string
+  readonly #connector: Connector
+  readonly #pool: Pool
+  readonly #closing = new AbortController()
+
+  constructor(connection: ConnectionConfig, options: HttpTransportOptions) {
+    const connector = new Connector(connection, options)
+    this.#server = new URL(connection.server).origin
+    this.#connector = connector
+    this.#pool = new Pool(this.#server, {
+      connections: options.maxConnections ?? null,
+      pipelining: 1,
+      keepAliveTimeout: idleConnectionMs,
+      keepAliveMaxTimeout: idleConnectionMs,
+      headersTimeout: defaultHeadersTimeoutMs,
+      bodyTimeout: defaultBodyTimeoutMs,
+      maxHeaderSize: maxResponseHeaderBytes,
+      // undici hangs when a connector calls back in the same tick; a promise never does.
+      connect: (_options, connected) => {
+        connector.connect().then(
+          (stream) => connected(null, stream as Socket),
+          (error: Error) => connected(error, null),
+        )
+      },
+    })
+  }
+
+  async request(request: TransportRequest): Promise<TransportResponse> {
+    const { method, path, headers, body, signal, headersTimeoutMs, bodyTimeoutMs } = request
+    try {
+      const answer = await this.#pool.request({
+        method,
+        path,
+        headers: flat(headers),
+        body: body ?? null,
+        signal: signal ?? null,
+        ...(headersTimeoutMs === undefined ? {} : { headersTimeout: headersTimeoutMs }),
+        ...(bodyTimeoutMs === undefined ? {} : { bodyTimeout: bodyTimeoutMs }),
+      })
+      // A body that is destroyed unread fails with nobody listening, which would end the process.
+      answer.body.on('error', () => undefined)
+      return { status: answer.statusCode, headers: answer.headers, body: answer.body }
+    } catch (error) {
+      throw this.#failure(error, signal)
+    }
+  }
+
+  /** An upgraded connection belongs to its caller, so it is never taken from the pool. */
+  async upgrade(request: Omit<TransportRequest, 'body'>, protocol: string): Promise<UpgradeResult> {
+    const signal = AbortSignal.any([this.#closing.signal, ...(request.signal === undefined ? [] : [request.signal])])
+    signal.throwIfAborted()
+    try {
+      const stream = await this.#connector.connect()
+      return await negotiate(stream, this.#upgradeOptions(request, protocol, signal))
+    } catch (error) {
+      throw this.#failure(error, signal)
+    }
+  }
+
+  async close(): Promise<void> {
+    const closed = new TransportError('closed', `${this.#server}: the transport was closed`)
+    this.#closing.abort(closed)
+    await this.#pool.destroy(closed)
+  }
+
+  #upgradeOptions(request: Omit<TransportRequest, 'body'>, protocol: string, signal: AbortSignal): UpgradeOptions {
+    const own: HeaderList = [
+      ['host', new URL(this.#server).host],
+      ['connection', 'Upgrade'],
+      ['upgrade', protocol],
+    ]
+    const { method, path } = request
+    return { method, path, headers: flat([...own, ...(request.headers ?? [])]), signal }
+  }
+
+  #failure(error: unknown, signal: AbortSignal | undefined): unknown {
+    return signal?.aborted === true ? signal.reason : toTransportError(error, this.#server)
+  }
+}
+
+interface UpgradeOptions {
+  readonly method: string
+  readonly path: string
+  readonly headers: string[]
+  readonly signal: AbortSignal
+}
+
+/** undici drops the body of a declined upgrade, and with it the Status that explains it; `node:http` does not. */
+function negotiate(stream: Duplex, options: UpgradeOptions): Promise<UpgradeResult> {
+  return new Promise((resolve, reject) => {
+    const request = nodeRequest({ ...options, createConnection: () => stream })
+    request.on('upgrade', (response, _socket, head) => {
+      if (head.length > 0) stream.unshift(head)
+      destroyOnAbort(stream, options.signal)
+      resolve({ type: 'upgraded', headers: response.headers, stream })
+    })
+    request.on('response', (body) => {
+      resolve({ type: 'declined', response: { status: body.statusCode ?? 0, headers: body.headers, body } })
+    })
+    request.on('error', (error) => {
+      stream.destroy()
+      reject(error)
+    })
+    request.end()
+  })
+}
+
+function destroyOnAbort(stream: Duplex, signal: AbortSignal): void {
+  const destroy = (): void => void stream.destroy()
+  signal.addEventListener('abort', destroy, { once: true })
+  stream.once('close', () => signal.removeEventListener('abort', destroy))
+}
+
+function flat(headers: HeaderList | undefined): string[] {
+  return (headers ?? []).flat()
+}
+
+/** Reads a whole body into memory, and no more than the limit of it. */
+export async function readBody(response: TransportResponse, maxBodyBytes: number): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  let length = 0
+  try {
+    for await (const piece of response.body as AsyncIterable<Buffer>) {
+      length += piece.length
+      if (length > maxBodyBytes) {
+        throw new TransportError('too-large', `the answer is larger than the limit of ${maxBodyBytes} bytes`)
+      }
+      pieces.push(piece)
+    }
+  } catch (error) {
+    throw toTransportError(error, 'reading the answer')
+  }
+  return Buffer.concat(pieces, length)
+}

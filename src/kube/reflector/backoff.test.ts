@@ -1,0 +1,47 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Backoff, backoffFirstMs, backoffMaxMs, backoffResetMs, maxRetryAfterMs } from './backoff.ts'
+import { isNotNewer } from './versions.ts'
+
+describe('backoff', () => {
+  it('doubles its ceiling up to the maximum', () => {
+    const backoff = new Backoff(() => 1)
+    const delays = Array.from({ length: 8 }, () => backoff.next(0))
+    expect(delays).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
+  })
+
+  it('draws from the whole range below the ceiling', () => {
+    expect(new Backoff(() => 0).next(0)).toBe(0)
+    expect(new Backoff(() => 0.25).next(0)).toBe(backoffFirstMs / 4)
+  })
+
+  it('starts anew after a quiet period, counted from the end of the last wait', () => {
+    const backoff = new Backoff(() => 1)
+    for (let count = 0; count < 9; count++) backoff.next(0)
+    expect(backoff.next(backoffResetMs)).toBe(backoffMaxMs)
+    expect(backoff.next(backoffResetMs + backoffMaxMs + backoffResetMs)).toBe(backoffFirstMs)
+  })
+
+  it('waits as long as the server asks, within reason', () => {
+    const backoff = new Backoff(() => 1)
+    expect(backoff.next(0, 10_000)).toBe(10_000)
+    expect(backoff.next(0, 1e12)).toBe(maxRetryAfterMs)
+  })
+})
+
+describe('versions', () => {
+  it('orders decimal numbers of any size', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 1n, max: 2n ** 70n }), fc.bigInt({ min: 1n, max: 2n ** 70n }), (a, b) => {
+        expect(isNotNewer(String(a), String(b))).toBe(a <= b)
+      }),
+    )
+  })
+
+  it('knows only equality of everything else', () => {
+    expect(isNotNewer('abc', 'abc')).toBe(true)
+    expect(isNotNewer('abc', 'abd')).toBe(false)
+    expect(isNotNewer('07', '8')).toBe(false)
+    expect(isNotNewer('', '8')).toBe(false)
+  })
+})
