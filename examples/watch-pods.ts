@@ -1,6 +1,5 @@
 /** Lists the pods of the cluster that your kubeconfig points to and follows them: `npx tsx examples/watch-pods.ts` */
-import { KubeClient, loadConnection, pods } from '../src/kube/client/index.ts'
-import { Reflector } from '../src/kube/reflector/index.ts'
+import { KubeClient, loadConnection, pods, Reflector } from '../src/kube/index.ts'
 
 const client = new KubeClient(await loadConnection())
 const stop = new AbortController()

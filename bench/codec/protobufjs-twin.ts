@@ -46,7 +46,7 @@ function addFields(type: protobuf.Type, message: MessageType, make: (message: Me
     for (const [name, number, kind] of specialFields[shortName] ?? []) type.add(new protobuf.Field(name, number, kind))
     return
   }
-  for (const field of message.fields) type.add(makeField(field, make) as protobuf.ReflectionObject)
+  for (const field of message.fields) type.add(makeField(field, make))
 }
 
 function makeField(field: FieldType, make: (message: MessageType) => protobuf.Type): protobuf.FieldBase {

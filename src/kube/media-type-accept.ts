@@ -5,6 +5,7 @@
  */
 import { badRequest } from './status/request-errors.ts'
 
+/** The longest header of a real client has about 200 characters and three clauses. */
 export const MAX_ACCEPT_LENGTH = 8192
 export const MAX_ACCEPT_CLAUSES = 64
 

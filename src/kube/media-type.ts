@@ -3,6 +3,7 @@
  * values keep their case. The rules are those of Go's `mime` package, because the API server uses it.
  */
 export const MAX_MEDIA_TYPE_LENGTH = 1024
+/** Real media types have four at most. */
 export const MAX_MEDIA_TYPE_PARAMETERS = 32
 
 export interface MediaType {

@@ -12,9 +12,9 @@ import {
   BUILT_IN_COLLECTION,
   BUILT_IN_OBJECT,
   CUSTOM_RESOURCE,
-  type Endpoint,
   PLAIN_DOCUMENT,
-} from './negotiation-endpoint.ts'
+  type RouteOffer,
+} from './negotiation-offers.ts'
 import { representationKey } from './representation.ts'
 
 const hostileRuns = process.env['CAUSEWAY_LONG'] === '1' ? 100_000 : 1000
@@ -29,7 +29,7 @@ const accepted =
 const routeRefusal =
   '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf'
 
-function key(accept: string | undefined, endpoint: Endpoint, rest: Partial<OutputRequest> = {}): string {
+function key(accept: string | undefined, endpoint: RouteOffer, rest: Partial<OutputRequest> = {}): string {
   return representationKey(negotiateOutput({ accept, stream: false, ...rest }, endpoint).representation)
 }
 
@@ -60,7 +60,7 @@ describe('output', () => {
     expect(key(accept, BUILT_IN_OBJECT)).toBe(expected)
   })
 
-  test.each<[string, Endpoint, string]>([
+  test.each<[string, RouteOffer, string]>([
     ['application/xml', BUILT_IN_OBJECT, routeRefusal],
     ['APPLICATION/JSON', BUILT_IN_OBJECT, routeRefusal],
     ['application/*', BUILT_IN_OBJECT, routeRefusal],

@@ -1,6 +1,6 @@
 /** Accept negotiation: which representation a response gets, or a 406 in the API server's words. */
 import { type AcceptClause, parseAccept, trimSpaces } from './media-type-accept.ts'
-import { AGGREGATED_DISCOVERY, type Endpoint, type Offer, PLAIN_DOCUMENT } from './negotiation-endpoint.ts'
+import { AGGREGATED_DISCOVERY, type Offer, PLAIN_DOCUMENT, type RouteOffer } from './negotiation-offers.ts'
 import {
   type Encoding,
   type IncludeObject,
@@ -41,12 +41,12 @@ interface Match {
   readonly clause: AcceptClause | undefined
 }
 
-export function negotiateOutput(request: OutputRequest, endpoint: Endpoint): NegotiatedOutput {
-  checkRoute(request.accept, endpoint)
-  const match = findMatch(request.accept, endpoint)
-  if (match === undefined) throw notAcceptableMediaType(endpoint.encodings.map((encoding) => MEDIA_TYPES[encoding]))
+export function negotiateOutput(request: OutputRequest, offer: RouteOffer): NegotiatedOutput {
+  checkRoute(request.accept, offer)
+  const match = findMatch(request.accept, offer)
+  if (match === undefined) throw notAcceptableMediaType(offer.encodings.map((encoding) => MEDIA_TYPES[encoding]))
   const output = outputOf(match, request)
-  if (request.stream && !STREAM_ENCODINGS.includes(match.encoding)) throw notAcceptableMediaType(streamTypes(endpoint))
+  if (request.stream && !STREAM_ENCODINGS.includes(match.encoding)) throw notAcceptableMediaType(streamTypes(offer))
   return output
 }
 
@@ -88,7 +88,7 @@ function findPlainMatch(accept: string | undefined): Match | undefined {
 }
 
 /** Media types are compared letter by letter and `application/*` is unknown here. Only then negotiation begins. */
-function checkRoute(accept: string | undefined, { routeProduces }: Endpoint): void {
+function checkRoute(accept: string | undefined, { routeProduces }: RouteOffer): void {
   if (routeProduces === undefined || accept === undefined || accept === '') return
   const wanted = accept.split(',').map((clause) => trimSpaces(clause.split(';')[0] ?? ''))
   if (wanted.some((mediaType) => mediaType === '*/*' || routeProduces.includes(mediaType))) return
@@ -166,7 +166,7 @@ function isPretty({ clause }: Match, { pretty = '', userAgent = '' }: OutputRequ
   return humanUserAgents.some((prefix) => userAgent.startsWith(prefix))
 }
 
-function streamTypes({ encodings }: Endpoint): string[] {
+function streamTypes({ encodings }: RouteOffer): string[] {
   return encodings
     .filter((encoding) => STREAM_ENCODINGS.includes(encoding))
     .map((encoding) => `${MEDIA_TYPES[encoding]};stream=watch`)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { negotiateDiscovery, negotiateOutput } from './negotiation.ts'
-import { BUILT_IN_OBJECT } from './negotiation-endpoint.ts'
+import { BUILT_IN_OBJECT } from './negotiation-offers.ts'
 import {
   acceptHeader,
   type Encoding,

@@ -4,6 +4,7 @@
  */
 import { badRequest } from './status/request-errors.ts'
 
+/** A watch with everything set has about ten. */
 export const MAX_QUERY_PARAMETERS = 1024
 
 export type Query = ReadonlyMap<string, readonly string[]>

@@ -10,6 +10,7 @@ import { internalError } from './status/availability-errors.ts'
 import { badRequest } from './status/request-errors.ts'
 import { ApiError } from './status/status.ts'
 
+/** Room for long label selectors; HTTP servers stop at a similar size. */
 export const MAX_REQUEST_TARGET_LENGTH = 65_536
 
 /** The empty verb is that of a method which means nothing for a resource, such as OPTIONS. */

@@ -1,6 +1,6 @@
 /** Random JSON values of any message in the schema, with empties, zeros and awkward strings well represented. */
-import fc from 'fast-check'
-import type { FieldType, MessageType } from '../../src/kube/schema/schema.ts'
+import * as fc from 'fast-check'
+import type { FieldType, MessageType, ScalarType } from '../../src/kube/schema/schema.ts'
 
 const text = fc.oneof(
   { weight: 4, arbitrary: fc.string({ maxLength: 20 }) },
@@ -57,7 +57,7 @@ function lazily(field: FieldType, fullness: number): fc.Arbitrary<unknown> {
 }
 
 function element(field: FieldType, fullness: number): fc.Arbitrary<unknown> {
-  const single = field.scalar === undefined ? nested(field.message as MessageType, fullness) : scalar(field.scalar)
+  const single = field.scalar === undefined ? nested(field.message as MessageType, fullness) : scalars[field.scalar]
   if (field.shape === 'list') return fc.array(single, { maxLength: 3 })
   return field.shape === 'map' ? fc.dictionary(mapKey, single, { maxKeys: 3, noNullPrototype: true }) : single
 }
@@ -69,19 +69,11 @@ function nested(message: MessageType, fullness: number): fc.Arbitrary<unknown> {
   return fullness < 0.02 ? fc.constant({}) : arbitraryMessage(message, fullness)
 }
 
-function scalar(type: NonNullable<FieldType['scalar']>): fc.Arbitrary<unknown> {
-  switch (type) {
-    case 'string':
-      return text
-    case 'bool':
-      return fc.boolean()
-    case 'int32':
-      return fc.oneof(fc.constant(0), fc.integer())
-    case 'int64':
-      return fc.oneof(fc.constant(0), fc.maxSafeInteger(), fc.bigInt({ min: 2n ** 60n, max: 2n ** 63n - 1n }))
-    case 'double':
-      return fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (Object.is(value, -0) ? 0 : value))
-    case 'bytes':
-      return fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes).toString('base64'))
-  }
+const scalars: Readonly<Record<ScalarType, fc.Arbitrary<unknown>>> = {
+  string: text,
+  bool: fc.boolean(),
+  int32: fc.oneof(fc.constant(0), fc.integer()),
+  int64: fc.oneof(fc.constant(0), fc.maxSafeInteger(), fc.bigInt({ min: 2n ** 60n, max: 2n ** 63n - 1n })),
+  double: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (Object.is(value, -0) ? 0 : value)),
+  bytes: fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes).toString('base64')),
 }

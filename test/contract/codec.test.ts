@@ -1,5 +1,5 @@
 /** The codec by random values: against its slow twin, around the circle, and against bytes that lie. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseJson, printJson } from '../../src/kube/codec/json.ts'
 import { decodeMessage, decodeProtobuf, encodeMessage, encodeProtobuf } from '../../src/kube/codec/object-codec.ts'

@@ -77,7 +77,8 @@ describeReal('codec against kube-apiserver', () => {
         body,
         asProtobuf ? protobufType : undefined,
       )
-      if (answer.code !== 201) refused.push(`${fixture.kind} ${fixture.metadata?.name}: ${answer.code} ${answer.body}`)
+      if (answer.code !== 201)
+        refused.push(`${fixture.kind} ${fixture.metadata?.name}: ${answer.code} ${answer.body.toString()}`)
     }
     expect(refused).toEqual([])
   })

@@ -11,8 +11,8 @@ import {
   BUILT_IN_COLLECTION,
   BUILT_IN_OBJECT,
   CUSTOM_RESOURCE,
-  type Endpoint,
-} from '../../src/kube/negotiation-endpoint.ts'
+  type RouteOffer,
+} from '../../src/kube/negotiation-offers.ts'
 import { MEDIA_TYPES, responseContentType } from '../../src/kube/representation.ts'
 import { parseRequestInfo } from '../../src/kube/request-info.ts'
 import {
@@ -215,7 +215,7 @@ describeReal('words', () => {
       'application/json;as=APIGroupDiscoveryList;g=apidiscovery.k8s.io;v=v2beta1',
       'application/yaml;as=APIGroupDiscoveryList;g=apidiscovery.k8s.io;v=v2;profile=nopeer',
     ]
-    const places: [string, string, boolean, Endpoint | 'discovery'][] = [
+    const places: [string, string, boolean, RouteOffer | 'discovery'][] = [
       ['a built-in collection', configMaps, false, BUILT_IN_COLLECTION],
       ['a built-in watch', `${configMaps}?watch=1&timeoutSeconds=1&resourceVersion=0`, true, BUILT_IN_COLLECTION],
       ['a custom collection', widgets, false, CUSTOM_RESOURCE],

@@ -7,7 +7,7 @@ import { type BodyCodec, jsonCodec } from './body-codec.ts'
 import { KubeClient, type KubeClientOptions } from './client.ts'
 import type { ConnectionConfig } from './connection.ts'
 import { configMaps, pods, serviceAccounts, tokenRequests } from './kinds.ts'
-import { defaultMaxRetries, maxRetryDelayMs } from './retry.ts'
+import { DEFAULT_MAX_RETRIES, MAX_RETRY_DELAY_MS } from './retry.ts'
 import type { Transport, TransportRequest, TransportResponse, UpgradeResult } from './transport.ts'
 import { TransportError } from './transport-error.ts'
 
@@ -224,7 +224,7 @@ describe('answers that are no success', () => {
     const busy = (seconds: number): Answer => ({ ...failure(429, 'Busy'), headers: { 'retry-after': String(seconds) } })
     const plain = setUp([failure(503, 'ServiceUnavailable')], { clock })
     expect(await failureOf(plain.client.fetch({ method: 'GET', path: '/x' }))).toBeInstanceOf(ApiError)
-    const long = setUp([busy(maxRetryDelayMs / 1000 + 1)], { clock })
+    const long = setUp([busy(MAX_RETRY_DELAY_MS / 1000 + 1)], { clock })
     expect(await failureOf(long.client.fetch({ method: 'GET', path: '/x' }))).toBeInstanceOf(ApiError)
     const endless = setUp(
       Array.from({ length: 99 }, () => busy(1)),
@@ -233,7 +233,7 @@ describe('answers that are no success', () => {
     const pending = failureOf(endless.client.fetch({ method: 'GET', path: '/x' }))
     await clock.advance(60_000)
     expect(await pending).toBeInstanceOf(ApiError)
-    expect(endless.transport.requests).toHaveLength(1 + defaultMaxRetries)
+    expect(endless.transport.requests).toHaveLength(1 + DEFAULT_MAX_RETRIES)
   })
 
   it('are read within the limit for bodies', async () => {

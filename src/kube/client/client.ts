@@ -7,7 +7,7 @@ import { type Duplex, Readable } from 'node:stream'
 import { type Clock, systemClock } from '../../telemetry/clock.ts'
 import type { KubeObject } from '../objects.ts'
 import { type ApiError, fromHttp } from '../status/index.ts'
-import { defaultMaxWatchEventBytes } from '../watch/frames.ts'
+import { DEFAULT_MAX_WATCH_EVENT_BYTES } from '../watch/frames.ts'
 import { type BodyCodec, BodyDecodeError, jsonCodec, mediaTypeOf } from './body-codec.ts'
 import type { ConnectionConfig } from './connection.ts'
 import { type HeaderList, RequestCredentials } from './credentials.ts'
@@ -15,7 +15,7 @@ import type { Resource } from './kinds.ts'
 import type { ClientRequest } from './options.ts'
 import type { EncodedPatch } from './patch.ts'
 import { ResourceClient } from './resource-client.ts'
-import { defaultMaxRetries, retryDelayMs } from './retry.ts'
+import { DEFAULT_MAX_RETRIES, retryDelayMs } from './retry.ts'
 import {
   HttpTransport,
   type HttpTransportOptions,
@@ -28,7 +28,7 @@ import { TransportError } from './transport-error.ts'
 import { WatchStream } from './watch-stream.ts'
 
 /** An unpaged list of ten thousand large pods fits. */
-export const defaultMaxBodyBytes = 256 * 1024 * 1024
+export const DEFAULT_MAX_BODY_BYTES = 256 * 1024 * 1024
 
 export interface KubeClientOptions extends Partial<HttpTransportOptions> {
   /** Replaces the HTTP transport altogether. */
@@ -70,8 +70,8 @@ export class KubeClient {
     this.#clock = clock
     this.#userAgent = options.userAgent ?? 'kube-causeway'
     this.#basePath = new URL(connection.server).pathname.replace(/\/$/, '')
-    this.#maxBodyBytes = options.maxBodyBytes ?? defaultMaxBodyBytes
-    this.#maxWatchEventBytes = options.maxWatchEventBytes ?? defaultMaxWatchEventBytes
+    this.#maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
+    this.#maxWatchEventBytes = options.maxWatchEventBytes ?? DEFAULT_MAX_WATCH_EVENT_BYTES
   }
 
   /** All namespaces at first; `.in(namespace)` narrows to one. */
@@ -93,7 +93,7 @@ export class KubeClient {
   /** A whole answer in memory; an answer that is no success becomes an `ApiError`. */
   async fetch(request: ClientRequest): Promise<FetchedResponse> {
     // A body that is a stream can be sent once only.
-    const maxRetries = request.body instanceof Readable ? 0 : (request.maxRetries ?? defaultMaxRetries)
+    const maxRetries = request.body instanceof Readable ? 0 : (request.maxRetries ?? DEFAULT_MAX_RETRIES)
     for (let attempt = 0; ; attempt++) {
       const response = await this.raw(request)
       if (isSuccess(response)) return await this.#buffer(response, request)

@@ -11,9 +11,9 @@ import { type ConnectionConfig, readMaterial, type TlsSettings } from './connect
 import { TransportError, toTransportError } from './transport-error.ts'
 
 /** For dialling and the TLS handshake together. */
-export const defaultConnectTimeoutMs = 15_000
+export const DEFAULT_CONNECT_TIMEOUT_MS = 15_000
 /** Idle time before the kernel asks whether the peer lives; ten unanswered probes a second apart end the connection. */
-export const tcpKeepAliveMs = 30_000
+export const TCP_KEEP_ALIVE_MS = 30_000
 
 export interface DialTarget {
   readonly host: string
@@ -24,7 +24,7 @@ export interface DialTarget {
 export type Dial = (target: DialTarget, signal: AbortSignal) => Promise<Duplex>
 
 export const dialTcp: Dial = async ({ host, port }, signal) => {
-  const socket = connectTcp({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: tcpKeepAliveMs })
+  const socket = connectTcp({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS })
   try {
     await once(socket, 'connect', { signal })
     return socket
@@ -55,7 +55,7 @@ export class Connector {
     this.#target = { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || (this.#secure ? 443 : 80)) }
     this.#clock = options.clock
     this.#dial = options.dial ?? dialTcp
-    this.#timeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs
+    this.#timeoutMs = options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS
   }
 
   async connect(): Promise<Duplex> {

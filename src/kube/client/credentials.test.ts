@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../telemetry/clock.ts'
 import type { ConnectionConfig, UserCredentials } from './connection.ts'
-import { RequestCredentials, tokenRereadMs } from './credentials.ts'
+import { RequestCredentials, TOKEN_REREAD_MS } from './credentials.ts'
 
 const connection: ConnectionConfig = {
   source: 'test',
@@ -44,7 +44,7 @@ describe('request credentials', () => {
     await writeFile(file, 'first\n')
     expect(await credentials.headers()).toEqual([['authorization', 'Bearer first']])
     await writeFile(file, 'second')
-    await clock.advance(tokenRereadMs - 1)
+    await clock.advance(TOKEN_REREAD_MS - 1)
     expect(await credentials.headers()).toEqual([['authorization', 'Bearer first']])
     await clock.advance(1)
     expect(await credentials.headers()).toEqual([['authorization', 'Bearer second']])

@@ -5,7 +5,8 @@
 import type { Clock } from '../../telemetry/clock.ts'
 import { type ConnectionConfig, ConnectionConfigError, type Impersonation, readMaterial } from './connection.ts'
 
-export const tokenRereadMs = 60_000
+/** As often as client-go looks: tokens on disk are renewed long before they expire. */
+export const TOKEN_REREAD_MS = 60_000
 
 export type HeaderList = Array<[name: string, value: string]>
 
@@ -43,7 +44,7 @@ export class RequestCredentials {
   async #currentToken(): Promise<string> {
     const nowMs = this.#clock.monotonicMs()
     const known = this.#token
-    if (known !== undefined && nowMs - known.readAtMs < tokenRereadMs) return known.value
+    if (known !== undefined && nowMs - known.readAtMs < TOKEN_REREAD_MS) return known.value
     try {
       const value = await this.#readToken()
       this.#token = { value, readAtMs: nowMs }

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ConnectionConfig, ConnectionConfigError, parseServer } from './connection.ts'
 
-export const serviceAccountDirectory = '/var/run/secrets/kubernetes.io/serviceaccount'
+export const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 export interface InClusterOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>
@@ -19,7 +19,7 @@ export function isInCluster(environment: Readonly<Record<string, string | undefi
 
 export async function loadInClusterConfig(options: InClusterOptions = {}): Promise<ConnectionConfig> {
   const environment = options.environment ?? process.env
-  const directory = options.directory ?? serviceAccountDirectory
+  const directory = options.directory ?? SERVICE_ACCOUNT_DIRECTORY
   const host = environment['KUBERNETES_SERVICE_HOST']
   const port = environment['KUBERNETES_SERVICE_PORT']
   if (!host || !port) {

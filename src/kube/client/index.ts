@@ -1,6 +1,6 @@
 /** The client: connections, the verbs, watches, raw streams. */
 export { type BodyCodec, BodyDecodeError, jsonCodec } from './body-codec.ts'
-export { defaultMaxBodyBytes, type FetchedResponse, KubeClient, type KubeClientOptions } from './client.ts'
+export { DEFAULT_MAX_BODY_BYTES, type FetchedResponse, KubeClient, type KubeClientOptions } from './client.ts'
 export {
   type ConnectionConfig,
   ConnectionConfigError,
@@ -9,13 +9,13 @@ export {
   type TlsSettings,
   type UserCredentials,
 } from './connection.ts'
-export { type Dial, type DialTarget, defaultConnectTimeoutMs, dialTcp, tcpKeepAliveMs } from './connector.ts'
-export { type HeaderList, tokenRereadMs } from './credentials.ts'
+export { DEFAULT_CONNECT_TIMEOUT_MS, type Dial, type DialTarget, dialTcp, TCP_KEEP_ALIVE_MS } from './connector.ts'
+export { type HeaderList, TOKEN_REREAD_MS } from './credentials.ts'
 export { loadConnection } from './default-connection.ts'
-export { type InClusterOptions, isInCluster, loadInClusterConfig, serviceAccountDirectory } from './in-cluster.ts'
+export { type InClusterOptions, isInCluster, loadInClusterConfig, SERVICE_ACCOUNT_DIRECTORY } from './in-cluster.ts'
 export * from './kinds.ts'
 export { type KubeconfigOptions, kubeconfigFiles, loadKubeconfig } from './kubeconfig.ts'
-export { maxKubeconfigBytes } from './kubeconfig-file.ts'
+export { MAX_KUBECONFIG_BYTES } from './kubeconfig-file.ts'
 export type {
   CallOptions,
   ClientRequest,
@@ -27,16 +27,16 @@ export type {
 } from './options.ts'
 export type { JsonPatchOperation, Patch } from './patch.ts'
 export { protobufCodec } from './protobuf-codec.ts'
-export { defaultPageSize, ResourceClient, watchTimeoutGraceMs } from './resource-client.ts'
-export { defaultMaxRetries, maxRetryDelayMs } from './retry.ts'
+export { DEFAULT_PAGE_SIZE, ResourceClient, WATCH_TIMEOUT_GRACE_MS } from './resource-client.ts'
+export { DEFAULT_MAX_RETRIES, MAX_RETRY_DELAY_MS } from './retry.ts'
 export { SubresourceClient } from './subresource-client.ts'
 export {
-  defaultBodyTimeoutMs,
-  defaultHeadersTimeoutMs,
+  DEFAULT_BODY_TIMEOUT_MS,
+  DEFAULT_HEADERS_TIMEOUT_MS,
   HttpTransport,
   type HttpTransportOptions,
-  idleConnectionMs,
-  maxResponseHeaderBytes,
+  IDLE_CONNECTION_MS,
+  MAX_RESPONSE_HEADER_BYTES,
   readBody,
   type Transport,
   type TransportRequest,

@@ -8,7 +8,7 @@ import { parse, YAMLParseError } from 'yaml'
 import { ConnectionConfigError } from './connection.ts'
 
 /** Kubeconfigs with inline certificates for hundreds of clusters stay far below this. */
-export const maxKubeconfigBytes = 8 * 1024 * 1024
+export const MAX_KUBECONFIG_BYTES = 8 * 1024 * 1024
 
 /** One named entry, with the file it came from. */
 export class KubeconfigEntry {
@@ -79,8 +79,8 @@ export interface Kubeconfig {
 }
 
 export function parseKubeconfig(text: string, file: string): Kubeconfig {
-  if (text.length > maxKubeconfigBytes) {
-    throw new ConnectionConfigError(`kubeconfig ${file}: larger than ${maxKubeconfigBytes} bytes`)
+  if (text.length > MAX_KUBECONFIG_BYTES) {
+    throw new ConnectionConfigError(`kubeconfig ${file}: larger than ${MAX_KUBECONFIG_BYTES} bytes`)
   }
   const document = parseYaml(text, file) ?? {}
   if (!isRecord(document)) {

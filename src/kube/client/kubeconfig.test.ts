@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConnection } from './default-connection.ts'
 import { loadInClusterConfig } from './in-cluster.ts'
 import { loadKubeconfig } from './kubeconfig.ts'
-import { maxKubeconfigBytes } from './kubeconfig-file.ts'
+import { MAX_KUBECONFIG_BYTES } from './kubeconfig-file.ts'
 
 let directory: string
 
@@ -184,7 +184,7 @@ extensions: [{name: anything, extension: {}}]
     ['text that is not YAML', 'a: [', 'not valid YAML: '],
     ['a list at the top', '[]', 'expected a map at the top, not a list'],
     ['another kind', 'kind: Pod', 'kind is Pod; expected Config'],
-    ['a file without end', `# ${'x'.repeat(maxKubeconfigBytes)}`, `larger than ${maxKubeconfigBytes} bytes`],
+    ['a file without end', `# ${'x'.repeat(MAX_KUBECONFIG_BYTES)}`, `larger than ${MAX_KUBECONFIG_BYTES} bytes`],
     ['YAML aliases that explode', aliasBomb, 'not valid YAML: Excessive alias count'],
   ])('refuses %s and says where', async (_what, content, message) => {
     const file = await write('bad', content)

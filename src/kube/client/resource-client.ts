@@ -21,9 +21,9 @@ import { SubresourceClient } from './subresource-client.ts'
 import type { WatchStream } from './watch-stream.ts'
 
 /** What kubectl uses: few round trips, and no burden to the server. */
-export const defaultPageSize = 500
+export const DEFAULT_PAGE_SIZE = 500
 /** A quiet watch is healthy until the time the server was asked to end it, and this much longer. */
-export const watchTimeoutGraceMs = 30_000
+export const WATCH_TIMEOUT_GRACE_MS = 30_000
 
 export class ResourceClient<T extends KubeObject> {
   readonly resource: Resource<T>
@@ -54,12 +54,12 @@ export class ResourceClient<T extends KubeObject> {
    * token in its `status.metadata.continue` would go on with newer objects, which is for the caller to decide.
    */
   async *pages(query: ListQuery = {}, call: CallOptions = {}): AsyncGenerator<KubeList<T>, void, undefined> {
-    let page = await this.list({ limit: defaultPageSize, ...query }, call)
+    let page = await this.list({ limit: DEFAULT_PAGE_SIZE, ...query }, call)
     yield page
     // A continuation fixes the version by itself; the server refuses to be told both.
     const { resourceVersion: _version, resourceVersionMatch: _match, ...rest } = query
     while (page.metadata.continue) {
-      page = await this.list({ limit: defaultPageSize, ...rest, continue: page.metadata.continue }, call)
+      page = await this.list({ limit: DEFAULT_PAGE_SIZE, ...rest, continue: page.metadata.continue }, call)
       yield page
     }
   }
@@ -78,7 +78,7 @@ export class ResourceClient<T extends KubeObject> {
   }
 
   watch(query: WatchQuery = {}, call: CallOptions = {}): Promise<WatchStream<T>> {
-    const bodyTimeoutMs = query.timeoutSeconds === undefined ? 0 : query.timeoutSeconds * 1000 + watchTimeoutGraceMs
+    const bodyTimeoutMs = query.timeoutSeconds === undefined ? 0 : query.timeoutSeconds * 1000 + WATCH_TIMEOUT_GRACE_MS
     const request = this.#request('GET', {}, { ...query, watch: true }, call)
     return this.#client.watch<T>({ ...request, bodyTimeoutMs })
   }

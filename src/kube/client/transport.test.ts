@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ManualClock, systemClock } from '../../telemetry/clock.ts'
 import type { ConnectionConfig } from './connection.ts'
-import { type Dial, defaultConnectTimeoutMs } from './connector.ts'
+import { DEFAULT_CONNECT_TIMEOUT_MS, type Dial } from './connector.ts'
 import { HttpTransport, type HttpTransportOptions, readBody } from './transport.ts'
 import { TransportError } from './transport-error.ts'
 
@@ -188,7 +188,7 @@ describe('failures', () => {
         })
       })
     const pending = failureOf(transportTo('http://silent', { clock, dial }).request(get))
-    await clock.advance(defaultConnectTimeoutMs)
+    await clock.advance(DEFAULT_CONNECT_TIMEOUT_MS)
     expect(await pending).toMatchObject({ code: 'connect-timeout' })
     expect(aborted).toBe(true)
   })

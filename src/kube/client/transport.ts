@@ -13,12 +13,13 @@ import type { HeaderList } from './credentials.ts'
 import { TransportError, toTransportError } from './transport-error.ts'
 
 /** An API server ends ordinary requests after 60 s itself. */
-export const defaultHeadersTimeoutMs = 70_000
+export const DEFAULT_HEADERS_TIMEOUT_MS = 70_000
 /** Longest silence inside an answer. Watches set their own. */
-export const defaultBodyTimeoutMs = 120_000
+export const DEFAULT_BODY_TIMEOUT_MS = 120_000
 /** Shorter than the 90 s after which an API server closes an idle connection, so that we close first. */
-export const idleConnectionMs = 45_000
-export const maxResponseHeaderBytes = 64 * 1024
+export const IDLE_CONNECTION_MS = 45_000
+/** Far more than an API server sends; a peer that sends more is not one. */
+export const MAX_RESPONSE_HEADER_BYTES = 64 * 1024
 
 export interface TransportRequest {
   readonly method: string
@@ -73,11 +74,11 @@ export class HttpTransport implements Transport {
     this.#pool = new Pool(this.#server, {
       connections: options.maxConnections ?? null,
       pipelining: 1,
-      keepAliveTimeout: idleConnectionMs,
-      keepAliveMaxTimeout: idleConnectionMs,
-      headersTimeout: defaultHeadersTimeoutMs,
-      bodyTimeout: defaultBodyTimeoutMs,
-      maxHeaderSize: maxResponseHeaderBytes,
+      keepAliveTimeout: IDLE_CONNECTION_MS,
+      keepAliveMaxTimeout: IDLE_CONNECTION_MS,
+      headersTimeout: DEFAULT_HEADERS_TIMEOUT_MS,
+      bodyTimeout: DEFAULT_BODY_TIMEOUT_MS,
+      maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
       // undici hangs when a connector calls back in the same tick; a promise never does.
       connect: (_options, connected) => {
         connector.connect().then(

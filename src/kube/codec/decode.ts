@@ -2,32 +2,32 @@
  * Protobuf to plain values: the JSON form of a message exactly as an API server prints it, field order, omitted fields
  * and explicit zeros included. Long functions here are on purpose: one loop over the wire, one over the slots.
  */
-import { type ProtoReader, wireBytes, wireFixed64, wireVarint } from '../protobuf/reader.ts'
+import { type ProtoReader, WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT } from '../protobuf/reader.ts'
 import { WireError } from '../protobuf/wire-error.ts'
 import { type MessageType, messageType } from '../schema/schema.ts'
 import type { DroppedFields } from './dropped-fields.ts'
 import {
-  absentNull,
-  absentOmitted,
+  ABSENT_NULL,
+  ABSENT_OMITTED,
   type FieldPlan,
   type FieldTable,
   type MessagePlan,
-  opBool,
-  opBytes,
-  opDouble,
-  opInline,
-  opInt32,
-  opInt64,
-  opMessage,
-  opSpecial,
-  opString,
-  opWrapper,
+  OP_BOOL,
+  OP_BYTES,
+  OP_DOUBLE,
+  OP_INLINE,
+  OP_INT32,
+  OP_INT64,
+  OP_MESSAGE,
+  OP_SPECIAL,
+  OP_STRING,
+  OP_WRAPPER,
   planOf,
 } from './plan.ts'
 import type { MessageSource } from './special-codec.ts'
 
 /** Kubernetes' own types nest to about 20, schemas in CRDs deeper; beyond this it is an attack on the stack. */
-export const maxMessageDepth = 500
+export const MAX_MESSAGE_DEPTH = 500
 
 type Slots = unknown[]
 
@@ -70,8 +70,8 @@ export class MessageReader implements MessageSource {
   }
 
   #enter(): void {
-    if (++this.#depth > maxMessageDepth) {
-      throw new WireError('too-deep', `messages nested deeper than ${maxMessageDepth}`)
+    if (++this.#depth > MAX_MESSAGE_DEPTH) {
+      throw new WireError('too-deep', `messages nested deeper than ${MAX_MESSAGE_DEPTH}`)
     }
   }
 
@@ -114,7 +114,7 @@ export class MessageReader implements MessageSource {
 
   #single(field: FieldPlan, wireType: number, slots: Slots, reader: ProtoReader, end: number): void {
     if (wireType !== wireTypeOf(field.op)) throw wrongWireType(field, wireType)
-    if (field.op !== opInline) {
+    if (field.op !== OP_INLINE) {
       slots[field.slot] = this.#value(field, reader, end)
       return
     }
@@ -131,13 +131,13 @@ export class MessageReader implements MessageSource {
       list.push(this.#value(field, reader, end))
       return
     }
-    if (wireType !== wireBytes) throw wrongWireType(field, wireType)
+    if (wireType !== WIRE_BYTES) throw wrongWireType(field, wireType)
     const packedEnd = reader.lengthDelimited(end)
     while (reader.pos < packedEnd) list.push(this.#value(field, reader, packedEnd))
   }
 
   #mapEntry(field: FieldPlan, wireType: number, slots: Slots, reader: ProtoReader, end: number): void {
-    if (wireType !== wireBytes) throw wrongWireType(field, wireType)
+    if (wireType !== WIRE_BYTES) throw wrongWireType(field, wireType)
     const map = (slots[field.slot] as Record<string, unknown> | undefined) ?? {}
     slots[field.slot] = map
     const entryEnd = reader.lengthDelimited(end)
@@ -145,7 +145,7 @@ export class MessageReader implements MessageSource {
     let value: unknown
     while (reader.pos < entryEnd) {
       const tag = reader.uint32(entryEnd)
-      if (tag === ((1 << 3) | wireBytes)) key = reader.string(reader.lengthDelimited(entryEnd))
+      if (tag === ((1 << 3) | WIRE_BYTES)) key = reader.string(reader.lengthDelimited(entryEnd))
       else if (tag === ((2 << 3) | wireTypeOf(field.op))) value = this.#value(field, reader, entryEnd)
       else reader.skip(tag & 7, entryEnd)
     }
@@ -154,23 +154,23 @@ export class MessageReader implements MessageSource {
 
   #value(field: FieldPlan, reader: ProtoReader, end: number): unknown {
     switch (field.op) {
-      case opString:
+      case OP_STRING:
         return reader.string(reader.lengthDelimited(end))
-      case opMessage:
+      case OP_MESSAGE:
         return this.#object(field.plan(), reader, reader.lengthDelimited(end))
-      case opInt32:
+      case OP_INT32:
         return reader.int32(end)
-      case opBool:
+      case OP_BOOL:
         return reader.bool(end)
-      case opInt64:
+      case OP_INT64:
         return reader.int64(end)
-      case opSpecial:
+      case OP_SPECIAL:
         return this.#special(field, reader, end)
-      case opBytes:
+      case OP_BYTES:
         return readBase64(reader, reader.lengthDelimited(end))
-      case opDouble:
+      case OP_DOUBLE:
         return reader.double(end)
-      case opWrapper:
+      case OP_WRAPPER:
         return this.#wrapped(field.plan(), reader, reader.lengthDelimited(end))
       default:
         throw new Error(`no such operation: ${field.op}`)
@@ -192,8 +192,8 @@ export class MessageReader implements MessageSource {
 }
 
 function wireTypeOf(op: number): number {
-  if (op === opBool || op === opInt32 || op === opInt64) return wireVarint
-  return op === opDouble ? wireFixed64 : wireBytes
+  if (op === OP_BOOL || op === OP_INT32 || op === OP_INT64) return WIRE_VARINT
+  return op === OP_DOUBLE ? WIRE_FIXED64 : WIRE_BYTES
 }
 
 function wrongWireType(field: FieldPlan, wireType: number): WireError {
@@ -220,7 +220,7 @@ function assemble(plan: MessagePlan, slots: Slots, object: Record<string, unknow
     const field = fields[slot] as FieldPlan
     const value = slots[slot]
     if (value === undefined) {
-      if (field.absent !== absentOmitted) printAbsent(object, field)
+      if (field.absent !== ABSENT_OMITTED) printAbsent(object, field)
     } else if (!isOmitted(field, value)) {
       object[field.name] = field.isMap ? sorted(value) : value
     }
@@ -232,7 +232,7 @@ function assemble(plan: MessagePlan, slots: Slots, object: Record<string, unknow
 export function printedField(field: FieldPlan, value: unknown): unknown {
   if (value !== undefined && !isOmitted(field, value)) return field.isMap ? sorted(value) : value
   const object: Record<string, unknown> = {}
-  if (value === undefined && field.absent !== absentOmitted) printAbsent(object, field)
+  if (value === undefined && field.absent !== ABSENT_OMITTED) printAbsent(object, field)
   return object[field.name]
 }
 
@@ -242,19 +242,19 @@ function isOmitted(field: FieldPlan, value: unknown): boolean {
 }
 
 function printAbsent(object: Record<string, unknown>, field: FieldPlan): void {
-  const value = field.absent === absentNull ? null : zeroElement(field)
+  const value = field.absent === ABSENT_NULL ? null : zeroElement(field)
   if (!isOmitted(field, value)) object[field.name] = value
 }
 
 function zeroElement(field: FieldPlan): unknown {
-  if (field.op === opMessage) return assemble(field.plan(), [], {})
-  if (field.op === opSpecial) return field.special().zero
-  return field.op === opWrapper ? [] : zeroScalar(field.op)
+  if (field.op === OP_MESSAGE) return assemble(field.plan(), [], {})
+  if (field.op === OP_SPECIAL) return field.special().zero
+  return field.op === OP_WRAPPER ? [] : zeroScalar(field.op)
 }
 
 function zeroScalar(op: number): unknown {
-  if (op === opString || op === opBytes) return ''
-  return op === opBool ? false : 0
+  if (op === OP_STRING || op === OP_BYTES) return ''
+  return op === OP_BOOL ? false : 0
 }
 
 /** Go prints maps in key order; what an API server sends is in that order already. */

@@ -4,7 +4,7 @@
  */
 
 /** More names than this help nobody; the count goes on. */
-export const maxReportedFields = 32
+export const MAX_REPORTED_FIELDS = 32
 
 export class DroppedFields {
   #names: Set<string> | undefined
@@ -13,7 +13,7 @@ export class DroppedFields {
   add(name: string): void {
     this.#count++
     this.#names ??= new Set()
-    if (this.#names.size < maxReportedFields) this.#names.add(name)
+    if (this.#names.size < MAX_REPORTED_FIELDS) this.#names.add(name)
   }
 
   /** How many values were dropped. */

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatDuration, parseDuration } from './duration.ts'
 
@@ -20,7 +20,7 @@ describe('durations', () => {
     expect(formatDuration(nanoseconds)).toBe(printed)
   })
 
-  it.each(['', '1', 's', '1x', '1h 30m', '.s', '1.2.3s', 'h1', '9223372036854775808ns', `${'1h'.repeat(40)}`])(
+  it.each(['', '1', 's', '1x', '1h 30m', '.s', '1.2.3s', 'h1', '9223372036854775808ns', '1h'.repeat(40)])(
     'refuses %j',
     (text) => {
       expect(parseDuration(text)).toBeUndefined()

@@ -5,22 +5,22 @@
 import { WireError } from '../protobuf/wire-error.ts'
 import type { BackwardWriter } from '../protobuf/writer.ts'
 import { type MessageType, messageType } from '../schema/schema.ts'
-import { maxMessageDepth } from './decode.ts'
+import { MAX_MESSAGE_DEPTH } from './decode.ts'
 import type { DroppedFields } from './dropped-fields.ts'
 import {
   type FieldPlan,
   type FieldTable,
   type MessagePlan,
-  opBool,
-  opBytes,
-  opDouble,
-  opInline,
-  opInt32,
-  opInt64,
-  opMessage,
-  opSpecial,
-  opString,
-  opWrapper,
+  OP_BOOL,
+  OP_BYTES,
+  OP_DOUBLE,
+  OP_INLINE,
+  OP_INT32,
+  OP_INT64,
+  OP_MESSAGE,
+  OP_SPECIAL,
+  OP_STRING,
+  OP_WRAPPER,
   planOf,
 } from './plan.ts'
 import { expected, isInt32, type MessageSink } from './special-codec.ts'
@@ -63,8 +63,8 @@ export class MessageWriter implements MessageSink {
   }
 
   #object(plan: MessagePlan, value: unknown, ignoredKeys: readonly string[] = []): void {
-    if (++this.#depth > maxMessageDepth) {
-      throw new WireError('too-deep', `messages nested deeper than ${maxMessageDepth}`)
+    if (++this.#depth > MAX_MESSAGE_DEPTH) {
+      throw new WireError('too-deep', `messages nested deeper than ${MAX_MESSAGE_DEPTH}`)
     }
     const slots: unknown[] = new Array(plan.slots.length)
     if (value !== null) this.#collect(plan, value, slots, ignoredKeys)
@@ -85,7 +85,7 @@ export class MessageWriter implements MessageSink {
   #fields(table: FieldTable, slots: readonly unknown[]): void {
     for (let index = table.ascending.length - 1; index >= 0; index--) {
       const field = table.ascending[index] as FieldPlan
-      if (field.op === opInline) {
+      if (field.op === OP_INLINE) {
         const before = this.#writer.length
         this.#fields(field.inlined, slots)
         this.#writer.closeField(field.number, before)
@@ -118,7 +118,7 @@ export class MessageWriter implements MessageSink {
       const before = this.#writer.length
       const item = map[key] ?? null
       // Go leaves a nil byte string away inside a map entry.
-      if (field.op !== opBytes || item !== null) this.#value(field, 2, item)
+      if (field.op !== OP_BYTES || item !== null) this.#value(field, 2, item)
       this.#writer.stringField(1, key)
       this.#writer.closeField(field.number, before)
       this.#path.pop()
@@ -129,26 +129,26 @@ export class MessageWriter implements MessageSink {
   #value(field: FieldPlan, number: number, value: unknown): void {
     const writer = this.#writer
     switch (field.op) {
-      case opString:
+      case OP_STRING:
         if (value !== null && typeof value !== 'string') throw expected('a string', value)
         writer.stringField(number, value ?? '')
         return
-      case opBool:
+      case OP_BOOL:
         if (value !== null && typeof value !== 'boolean') throw expected('a boolean', value)
         writer.varintField(number, value === true ? 1 : 0)
         return
-      case opInt32:
+      case OP_INT32:
         if (value !== null && !isInt32(value)) throw expected('a 32-bit integer', value)
         writer.varintField(number, value ?? 0)
         return
-      case opInt64:
+      case OP_INT64:
         writer.varintField(number, value === null ? 0 : toInt64(value))
         return
-      case opDouble:
+      case OP_DOUBLE:
         if (value !== null && typeof value !== 'number' && typeof value !== 'bigint') throw expected('a number', value)
         writer.doubleField(number, Number(value ?? 0))
         return
-      case opBytes:
+      case OP_BYTES:
         writer.bytesField(number, toBytes(value))
         return
       default:
@@ -158,9 +158,9 @@ export class MessageWriter implements MessageSink {
 
   #nested(field: FieldPlan, number: number, value: unknown): void {
     const before = this.#writer.length
-    if (field.op === opMessage) this.#object(field.plan(), value)
-    else if (field.op === opSpecial) field.special().write(value, this.#writer, this)
-    else if (field.op === opWrapper && value !== null) this.#list(field.plan().slots[0] as FieldPlan, 1, value)
+    if (field.op === OP_MESSAGE) this.#object(field.plan(), value)
+    else if (field.op === OP_SPECIAL) field.special().write(value, this.#writer, this)
+    else if (field.op === OP_WRAPPER && value !== null) this.#list(field.plan().slots[0] as FieldPlan, 1, value)
     this.#writer.closeField(number, before)
   }
 }

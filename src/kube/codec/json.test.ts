@@ -1,6 +1,6 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { maxJsonDepth, parseJson, parseRawJson, printJson, RawJson } from './json.ts'
+import { MAX_JSON_DEPTH, parseJson, parseRawJson, printJson, RawJson } from './json.ts'
 
 describe('parseJson', () => {
   it('keeps integers that a number cannot hold', () => {
@@ -53,7 +53,7 @@ describe('printJson', () => {
   })
 
   it('refuses nesting that would exhaust the stack', () => {
-    const deep = JSON.parse('['.repeat(maxJsonDepth + 2) + ']'.repeat(maxJsonDepth + 2)) as unknown
+    const deep = JSON.parse('['.repeat(MAX_JSON_DEPTH + 2) + ']'.repeat(MAX_JSON_DEPTH + 2)) as unknown
     expect(() => printJson(deep)).toThrow(/nested deeper/)
   })
 })

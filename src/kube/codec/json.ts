@@ -6,7 +6,7 @@
 import { WireError } from '../protobuf/wire-error.ts'
 
 /** Deeper nesting is refused when printing, so that no document can exhaust the stack. */
-export const maxJsonDepth = 1_000
+export const MAX_JSON_DEPTH = 1_000
 
 /** JSON text that would read differently after a trip through a plain value. Printed as it is. */
 export class RawJson {
@@ -109,5 +109,5 @@ function compact(text: string): string {
 }
 
 function checkDepth(depth: number): void {
-  if (depth > maxJsonDepth) throw new WireError('too-deep', `JSON nested deeper than ${maxJsonDepth}`)
+  if (depth > MAX_JSON_DEPTH) throw new WireError('too-deep', `JSON nested deeper than ${MAX_JSON_DEPTH}`)
 }

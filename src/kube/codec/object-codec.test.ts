@@ -3,7 +3,7 @@ import type { KubeObject } from '../objects.ts'
 import { readEnvelope } from '../protobuf/envelope.ts'
 import { BackwardWriter } from '../protobuf/writer.ts'
 import { messageType } from '../schema/schema.ts'
-import { maxMessageDepth } from './decode.ts'
+import { MAX_MESSAGE_DEPTH } from './decode.ts'
 import { decodeMessage, decodeProtobuf, encodeMessage, encodeProtobuf } from './object-codec.ts'
 
 const pod: KubeObject = {
@@ -118,7 +118,7 @@ describe('hostile protobuf', () => {
   it('nested without end is refused before the stack is', () => {
     const schema = messageType('k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps')
     let value: object = {}
-    for (let depth = 0; depth < maxMessageDepth * 2; depth++) value = { not: value }
+    for (let depth = 0; depth < MAX_MESSAGE_DEPTH * 2; depth++) value = { not: value }
     expect(() => encodeMessage(schema, value)).toThrow(/nested deeper/)
     const writer = new BackwardWriter()
     for (let depth = 0; depth < 20_000; depth++) writer.closeField(27, 0)

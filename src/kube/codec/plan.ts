@@ -9,25 +9,25 @@ import type { FieldType, MessageType } from '../schema/schema.ts'
 import { specialCodec } from './special.ts'
 import type { SpecialCodec } from './special-codec.ts'
 
-export const opString = 0
-export const opBool = 1
-export const opInt32 = 2
-export const opInt64 = 3
-export const opDouble = 4
-export const opBytes = 5
+export const OP_STRING = 0
+export const OP_BOOL = 1
+export const OP_INT32 = 2
+export const OP_INT64 = 3
+export const OP_DOUBLE = 4
+export const OP_BYTES = 5
 /** A message with fields. */
-export const opMessage = 6
+export const OP_MESSAGE = 6
 /** A message with a hand-written codec. */
-export const opSpecial = 7
+export const OP_SPECIAL = 7
 /** A message that wraps a list: JSON shows the bare list. */
-export const opWrapper = 8
+export const OP_WRAPPER = 8
 /** A message whose fields belong to the parent object. */
-export const opInline = 9
+export const OP_INLINE = 9
 
 /** What JSON shows for a field that is not on the wire. */
-export const absentOmitted = 0
-export const absentNull = 1
-export const absentZero = 2
+export const ABSENT_OMITTED = 0
+export const ABSENT_NULL = 1
+export const ABSENT_ZERO = 2
 
 /** One field. What the inner loops ask is answered here once, in plain properties. */
 export class FieldPlan {
@@ -57,15 +57,15 @@ export class FieldPlan {
     this.slot = slot
     this.isList = field.shape === 'list'
     this.isMap = field.shape === 'map'
-    this.isNilWhenAbsent = field.pointer || !isSingle || op === opBytes || op === opWrapper
-    this.omitsEmpty = field.omitEmpty && !field.pointer && isSingle && op <= opBytes
-    const isStruct = isSingle && !field.pointer && (op === opMessage || op === opSpecial)
-    if (field.omitEmpty && !isStruct) this.absent = absentOmitted
-    else this.absent = this.isNilWhenAbsent ? absentNull : absentZero
+    this.isNilWhenAbsent = field.pointer || !isSingle || op === OP_BYTES || op === OP_WRAPPER
+    this.omitsEmpty = field.omitEmpty && !field.pointer && isSingle && op <= OP_BYTES
+    const isStruct = isSingle && !field.pointer && (op === OP_MESSAGE || op === OP_SPECIAL)
+    if (field.omitEmpty && !isStruct) this.absent = ABSENT_OMITTED
+    else this.absent = this.isNilWhenAbsent ? ABSENT_NULL : ABSENT_ZERO
     this.inlined = inlined
   }
 
-  /** The plan of the message behind `opMessage` and `opWrapper`; made on first use, since types may be recursive. */
+  /** The plan of the message behind `OP_MESSAGE` and `OP_WRAPPER`; made on first use, since types may be recursive. */
   plan(): MessagePlan {
     this.#plan ??= planOf(messageOf(this.field))
     return this.#plan
@@ -92,7 +92,14 @@ export interface MessagePlan {
   readonly byName: ReadonlyMap<string, FieldPlan>
 }
 
-const scalarOps = { string: opString, bool: opBool, int32: opInt32, int64: opInt64, double: opDouble, bytes: opBytes }
+const scalarOps = {
+  string: OP_STRING,
+  bool: OP_BOOL,
+  int32: OP_INT32,
+  int64: OP_INT64,
+  double: OP_DOUBLE,
+  bytes: OP_BYTES,
+}
 
 const plans = new WeakMap<MessageType, MessagePlan>()
 
@@ -125,7 +132,7 @@ function makeTable(message: MessageType, slots: FieldPlan[]): FieldTable {
 const nothingInlined: FieldTable = { byNumber: [], ascending: [] }
 
 function makeField(field: FieldType, slots: FieldPlan[]): FieldPlan {
-  if (field.inline) return new FieldPlan(field, opInline, -1, makeTable(messageOf(field), slots))
+  if (field.inline) return new FieldPlan(field, OP_INLINE, -1, makeTable(messageOf(field), slots))
   const plan = new FieldPlan(field, opOf(field), slots.length, nothingInlined)
   slots.push(plan)
   return plan
@@ -134,7 +141,7 @@ function makeField(field: FieldType, slots: FieldPlan[]): FieldPlan {
 function opOf(field: FieldType): number {
   if (field.scalar !== undefined) return scalarOps[field.scalar]
   const { form } = messageOf(field)
-  return form === 'fields' ? opMessage : form === 'list' ? opWrapper : opSpecial
+  return form === 'fields' ? OP_MESSAGE : form === 'list' ? OP_WRAPPER : OP_SPECIAL
 }
 
 function messageOf(field: FieldType): MessageType {

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonicalQuantity, maxQuantityCharacters } from './quantity.ts'
+import { canonicalQuantity, MAX_QUANTITY_CHARACTERS } from './quantity.ts'
 
 describe('canonicalQuantity', () => {
   it.each([
@@ -31,8 +31,8 @@ describe('canonicalQuantity', () => {
   )
 
   it('refuses a number longer than any machine could mean', () => {
-    expect(canonicalQuantity('9'.repeat(maxQuantityCharacters + 1))).toBeUndefined()
-    expect(canonicalQuantity('9'.repeat(maxQuantityCharacters))).toBeDefined()
+    expect(canonicalQuantity('9'.repeat(MAX_QUANTITY_CHARACTERS + 1))).toBeUndefined()
+    expect(canonicalQuantity('9'.repeat(MAX_QUANTITY_CHARACTERS))).toBeDefined()
   })
 
   // Not with binary suffixes: 1000 times 1024 bytes print as 1024000, which a reader takes for a decimal number.

@@ -5,7 +5,7 @@
  */
 
 /** The whole grammar is short; anything longer is no quantity that a machine could have. */
-export const maxQuantityCharacters = 128
+export const MAX_QUANTITY_CHARACTERS = 128
 
 /** Already canonical in nearly every object: a number of up to three digits and one suffix. */
 const plainlyCanonical = /^(?:0|[1-9][0-9]{0,2}(?:n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi)?)$/
@@ -22,7 +22,7 @@ const largestUnits = 2n ** 63n - 1n
 /** The canonical form, or undefined when the text is no quantity. */
 export function canonicalQuantity(text: string): string | undefined {
   if (plainlyCanonical.test(text)) return text
-  if (text.length > maxQuantityCharacters) return undefined
+  if (text.length > MAX_QUANTITY_CHARACTERS) return undefined
   const match = grammar.exec(text)
   if (match === null) return undefined
   const [, sign, whole = '', fraction = '', suffix = ''] = match

@@ -1,5 +1,5 @@
 /** What a hand-written codec of one message is, and what those codecs share. */
-import { type ProtoReader, wireBytes } from '../protobuf/reader.ts'
+import { type ProtoReader, WIRE_BYTES } from '../protobuf/reader.ts'
 import { WireError } from '../protobuf/wire-error.ts'
 import type { BackwardWriter } from '../protobuf/writer.ts'
 
@@ -43,7 +43,7 @@ export function readFields(
     }
     if (wireType !== wireTypes[number])
       throw new WireError('wrong-wire-type', `field ${number} has wire type ${wireType}`)
-    onField(number, wireType === wireBytes ? reader.lengthDelimited(end) : end)
+    onField(number, wireType === WIRE_BYTES ? reader.lengthDelimited(end) : end)
   }
 }
 

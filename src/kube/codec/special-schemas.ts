@@ -1,11 +1,11 @@
 /** Either a schema or something simpler: three types inside a CustomResourceDefinition's schema. */
-import { wireBytes, wireVarint } from '../protobuf/reader.ts'
+import { WIRE_BYTES, WIRE_VARINT } from '../protobuf/reader.ts'
 import type { BackwardWriter } from '../protobuf/writer.ts'
 import { expected, readFields, type SpecialCodec } from './special-codec.ts'
 
 /** Wire types by field number. */
-const twoBytes = [undefined, wireBytes, wireBytes]
-const varintAndBytes = [undefined, wireVarint, wireBytes]
+const twoBytes = [undefined, WIRE_BYTES, WIRE_BYTES]
+const varintAndBytes = [undefined, WIRE_VARINT, WIRE_BYTES]
 
 export function schemaOrBool(schemaName: string): SpecialCodec {
   return {

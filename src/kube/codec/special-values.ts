@@ -1,5 +1,5 @@
 /** Values that JSON shows as one string or number, and fields that hold any JSON at all. */
-import { type ProtoReader, wireBytes, wireVarint } from '../protobuf/reader.ts'
+import { type ProtoReader, WIRE_BYTES, WIRE_VARINT } from '../protobuf/reader.ts'
 import { WireError } from '../protobuf/wire-error.ts'
 import { formatDuration, parseDuration } from './duration.ts'
 import { printJson } from './json.ts'
@@ -8,10 +8,10 @@ import { expected, isInt32, quote, readFields, type SpecialCodec } from './speci
 import { formatMicroTime, formatTime, parseTime } from './time.ts'
 
 /** Wire types by field number. */
-const oneBytes = [undefined, wireBytes]
-const oneVarint = [undefined, wireVarint]
-const twoVarints = [undefined, wireVarint, wireVarint]
-const intOrStringFields = [undefined, wireVarint, wireVarint, wireBytes]
+const oneBytes = [undefined, WIRE_BYTES]
+const oneVarint = [undefined, WIRE_VARINT]
+const twoVarints = [undefined, WIRE_VARINT, WIRE_VARINT]
+const intOrStringFields = [undefined, WIRE_VARINT, WIRE_VARINT, WIRE_BYTES]
 
 export const quantity: SpecialCodec = {
   zero: '0',

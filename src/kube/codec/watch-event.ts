@@ -3,7 +3,7 @@
  * `WatchEvent{1: type, 2: RawExtension{1: enveloped object}}`.
  */
 import type { WatchEvent, WatchEventType } from '../objects.ts'
-import { ProtoReader, wireBytes } from '../protobuf/reader.ts'
+import { ProtoReader, WIRE_BYTES } from '../protobuf/reader.ts'
 import { WireError } from '../protobuf/wire-error.ts'
 import { BackwardWriter } from '../protobuf/writer.ts'
 import { decodeProtobuf, encodeProtobuf } from './object-codec.ts'
@@ -58,7 +58,7 @@ function readTwoFields(reader: ProtoReader, end: number): { first: Buffer; secon
   while (reader.pos < end) {
     const tag = reader.uint32(end)
     const number = tag >>> 3
-    if ((tag & 7) !== wireBytes || (number !== 1 && number !== 2)) {
+    if ((tag & 7) !== WIRE_BYTES || (number !== 1 && number !== 2)) {
       reader.skip(tag & 7, end)
       continue
     }

@@ -8,7 +8,7 @@
  * | 3 | string | content encoding; empty, nothing else is defined |
  * | 4 | string | content type; empty for protobuf, `application/json` where the object is JSON |
  */
-import { ProtoReader, wireBytes } from './reader.ts'
+import { ProtoReader, WIRE_BYTES } from './reader.ts'
 import { WireError } from './wire-error.ts'
 import { type BackwardWriter, borrowWriter, returnWriter } from './writer.ts'
 
@@ -46,7 +46,7 @@ export function readEnvelope(bytes: Uint8Array): Envelope {
       reader.skip(tag & 7, end)
       continue
     }
-    if ((tag & 7) !== wireBytes)
+    if ((tag & 7) !== WIRE_BYTES)
       throw new WireError('wrong-wire-type', `envelope field ${number} is not length-delimited`)
     const valueEnd = reader.lengthDelimited(end)
     if (number === 1) typeMeta = readTypeMeta(reader, valueEnd)
@@ -83,7 +83,7 @@ function readTypeMeta(reader: ProtoReader, end: number): { apiVersion: string; k
   while (reader.pos < end) {
     const tag = reader.uint32(end)
     const number = tag >>> 3
-    if ((tag & 7) !== wireBytes || (number !== 1 && number !== 2)) {
+    if ((tag & 7) !== WIRE_BYTES || (number !== 1 && number !== 2)) {
       reader.skip(tag & 7, end)
       continue
     }

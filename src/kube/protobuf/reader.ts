@@ -4,12 +4,12 @@
  */
 import { WireError } from './wire-error.ts'
 
-export const wireVarint = 0
-export const wireFixed64 = 1
-export const wireBytes = 2
-export const wireStartGroup = 3
-export const wireEndGroup = 4
-export const wireFixed32 = 5
+export const WIRE_VARINT = 0
+export const WIRE_FIXED64 = 1
+export const WIRE_BYTES = 2
+export const WIRE_START_GROUP = 3
+export const WIRE_END_GROUP = 4
+export const WIRE_FIXED32 = 5
 
 /** Groups are long dead, but a reader must be able to step over them; more nesting than this is an attack. */
 const maxGroupDepth = 32
@@ -102,19 +102,19 @@ export class ProtoReader {
   /** Steps over one value whose tag has just been read. */
   skip(wireType: number, end: number, depth = 0): void {
     switch (wireType) {
-      case wireVarint:
+      case WIRE_VARINT:
         this.uint32(end)
         return
-      case wireFixed64:
+      case WIRE_FIXED64:
         this.#advance(8, end)
         return
-      case wireBytes:
+      case WIRE_BYTES:
         this.pos = this.lengthDelimited(end)
         return
-      case wireFixed32:
+      case WIRE_FIXED32:
         this.#advance(4, end)
         return
-      case wireStartGroup:
+      case WIRE_START_GROUP:
         this.#skipGroup(end, depth + 1)
         return
       default:
@@ -131,7 +131,7 @@ export class ProtoReader {
     if (depth > maxGroupDepth) throw new WireError('too-deep', `groups nested deeper than ${maxGroupDepth}`)
     for (;;) {
       const wireType = this.uint32(end) & 7
-      if (wireType === wireEndGroup) return
+      if (wireType === WIRE_END_GROUP) return
       this.skip(wireType, end, depth)
     }
   }

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ProtoReader, wireBytes, wireFixed64, wireVarint } from './reader.ts'
+import { ProtoReader, WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT } from './reader.ts'
 import { BackwardWriter, borrowWriter, returnWriter } from './writer.ts'
 
 function written(write: (writer: BackwardWriter) => void): Buffer {
@@ -37,7 +37,7 @@ describe('wire values', () => {
       fc.property(text, (value) => {
         const bytes = written((writer) => writer.stringField(3, value))
         const reader = new ProtoReader(bytes)
-        expect(reader.uint32(bytes.length)).toBe((3 << 3) | wireBytes)
+        expect(reader.uint32(bytes.length)).toBe((3 << 3) | WIRE_BYTES)
         expect(reader.string(reader.lengthDelimited(bytes.length))).toBe(Buffer.from(value).toString())
         expect(reader.pos).toBe(bytes.length)
       }),
@@ -47,7 +47,7 @@ describe('wire values', () => {
   it('of doubles come back', () => {
     const bytes = written((writer) => writer.doubleField(1, -0.1))
     const reader = new ProtoReader(bytes)
-    expect(reader.uint32(bytes.length)).toBe((1 << 3) | wireFixed64)
+    expect(reader.uint32(bytes.length)).toBe((1 << 3) | WIRE_FIXED64)
     expect(reader.double(bytes.length)).toBe(-0.1)
   })
 })
@@ -74,7 +74,7 @@ describe('ProtoReader', () => {
   it('reads any byte array, not only buffers', () => {
     const bytes = new Uint8Array([0xff, 0x08, 0x96, 0x01]).subarray(1)
     const reader = new ProtoReader(bytes)
-    expect(reader.uint32(3)).toBe((1 << 3) | wireVarint)
+    expect(reader.uint32(3)).toBe((1 << 3) | WIRE_VARINT)
     expect(reader.uint32(3)).toBe(150)
   })
 })

@@ -2,7 +2,7 @@
  * Writes protobuf backwards, from the end of a buffer to its start: when a nested message is done its length is known,
  * so nothing is measured twice or moved. Callers therefore write the last field first and a value before its tag.
  */
-import { wireBytes, wireFixed64, wireVarint } from './reader.ts'
+import { WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT } from './reader.ts'
 
 const initialBytes = 16 * 1024
 /** A writer that has grown beyond this is not kept for the next object. */
@@ -102,12 +102,12 @@ export class BackwardWriter {
   /** The tag and value of a varint field. */
   varintField(number: number, value: number | bigint): void {
     this.int64(value)
-    this.tag(number, wireVarint)
+    this.tag(number, WIRE_VARINT)
   }
 
   doubleField(number: number, value: number): void {
     this.double(value)
-    this.tag(number, wireFixed64)
+    this.tag(number, WIRE_FIXED64)
   }
 
   stringField(number: number, text: string): void {
@@ -119,13 +119,13 @@ export class BackwardWriter {
   bytesField(number: number, value: Uint8Array): void {
     this.bytes(value)
     this.uint32(value.length)
-    this.tag(number, wireBytes)
+    this.tag(number, WIRE_BYTES)
   }
 
   /** Puts length and tag in front of what was written since `lengthBefore`. */
   closeField(number: number, lengthBefore: number): void {
     this.uint32(this.length - lengthBefore)
-    this.tag(number, wireBytes)
+    this.tag(number, WIRE_BYTES)
   }
 
   /** Makes room for `count` bytes in front of the output and returns where they go. */

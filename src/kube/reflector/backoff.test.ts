@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Backoff, backoffFirstMs, backoffMaxMs, backoffResetMs, maxRetryAfterMs } from './backoff.ts'
+import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, BACKOFF_RESET_MS, Backoff, MAX_RETRY_AFTER_MS } from './backoff.ts'
 import { isNotNewer } from './versions.ts'
 
 describe('backoff', () => {
@@ -12,20 +12,20 @@ describe('backoff', () => {
 
   it('draws from the whole range below the ceiling', () => {
     expect(new Backoff(() => 0).next(0)).toBe(0)
-    expect(new Backoff(() => 0.25).next(0)).toBe(backoffFirstMs / 4)
+    expect(new Backoff(() => 0.25).next(0)).toBe(BACKOFF_FIRST_MS / 4)
   })
 
   it('starts anew after a quiet period, counted from the end of the last wait', () => {
     const backoff = new Backoff(() => 1)
     for (let count = 0; count < 9; count++) backoff.next(0)
-    expect(backoff.next(backoffResetMs)).toBe(backoffMaxMs)
-    expect(backoff.next(backoffResetMs + backoffMaxMs + backoffResetMs)).toBe(backoffFirstMs)
+    expect(backoff.next(BACKOFF_RESET_MS)).toBe(BACKOFF_MAX_MS)
+    expect(backoff.next(BACKOFF_RESET_MS + BACKOFF_MAX_MS + BACKOFF_RESET_MS)).toBe(BACKOFF_FIRST_MS)
   })
 
   it('waits as long as the server asks, within reason', () => {
     const backoff = new Backoff(() => 1)
     expect(backoff.next(0, 10_000)).toBe(10_000)
-    expect(backoff.next(0, 1e12)).toBe(maxRetryAfterMs)
+    expect(backoff.next(0, 1e12)).toBe(MAX_RETRY_AFTER_MS)
   })
 })
 

@@ -2,11 +2,13 @@
  * How long to wait after a failure: exponential with full jitter, so that a thousand readers that lost the same server
  * do not return in step. A quiet period without failures starts the series anew.
  */
-export const backoffFirstMs = 1_000
-export const backoffMaxMs = 30_000
-export const backoffResetMs = 120_000
+
+/** Soon enough to be hardly noticed, then seldom enough to leave a struggling server alone. */
+export const BACKOFF_FIRST_MS = 1_000
+export const BACKOFF_MAX_MS = 30_000
+export const BACKOFF_RESET_MS = 120_000
 /** A server may ask for more patience than ours, up to this. */
-export const maxRetryAfterMs = 300_000
+export const MAX_RETRY_AFTER_MS = 300_000
 
 export class Backoff {
   readonly #random: () => number
@@ -20,9 +22,9 @@ export class Backoff {
 
   /** The delay after a failure at `nowMs`, never shorter than what the server asked for. */
   next(nowMs: number, retryAfterMs = 0): number {
-    if (nowMs - this.#lastFailureMs >= backoffResetMs) this.#failures = 0
-    const ceilingMs = Math.min(backoffMaxMs, backoffFirstMs * 2 ** this.#failures)
-    const delayMs = Math.max(this.#random() * ceilingMs, Math.min(retryAfterMs, maxRetryAfterMs))
+    if (nowMs - this.#lastFailureMs >= BACKOFF_RESET_MS) this.#failures = 0
+    const ceilingMs = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** this.#failures)
+    const delayMs = Math.max(this.#random() * ceilingMs, Math.min(retryAfterMs, MAX_RETRY_AFTER_MS))
     this.#failures = Math.min(this.#failures + 1, 16)
     this.#lastFailureMs = nowMs + delayMs
     return delayMs

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { TransportError } from '../client/transport-error.ts'
 import type { KubeObject, WatchEvent, WatchEventType } from '../objects.ts'
 import { ApiError } from '../status/index.ts'
-import { maxStreamFailures, minWatchLifeMs, ReflectorCore } from './core.ts'
+import { MAX_STREAM_FAILURES, MIN_WATCH_LIFE_MS, ReflectorCore } from './core.ts'
 import type { Action, Input, Step } from './protocol.ts'
 
 const broken = new TransportError('reset', 'connection reset')
@@ -111,7 +111,7 @@ describe('a streamed snapshot', () => {
 
   it('starts from nothing after it broke, and gives way to a list when it breaks again and again', () => {
     const bench = new Bench()
-    for (let count = 1; count < maxStreamFailures; count++) {
+    for (let count = 1; count < MAX_STREAM_FAILURES; count++) {
       bench.feed(event('ADDED', object('ghost', 5)), failed(broken))
       expect(bench.afterWait().do).toBe('watch')
     }
@@ -174,7 +174,7 @@ describe('a watch', () => {
 
   it('starts again at once after a clean end, unless it was over before it began', () => {
     const bench = synced()
-    bench.nowMs = minWatchLifeMs
+    bench.nowMs = MIN_WATCH_LIFE_MS
     expect(bench.feed({ type: 'ended' }).next).toMatchObject({ do: 'watch', query: { resourceVersion: '100' } })
     expect(bench.feed({ type: 'ended' }).next.do).toBe('wait')
     bench.feed({ type: 'waited' }, page([], 100), event('ADDED', object('a', 101)))

@@ -31,16 +31,17 @@ import type { Action, Input, Step } from './protocol.ts'
 import { isNotNewer } from './versions.ts'
 import { type Change, keyOf, View } from './view.ts'
 
-export const snapshotPageSize = 500
+/** What kubectl and client-go ask for. */
+export const SNAPSHOT_PAGE_SIZE = 500
 /** The server ends a watch after a random time between these, which spreads reconnects over time and over servers. */
-export const minWatchSeconds = 300
-export const maxWatchSeconds = 600
+export const MIN_WATCH_SECONDS = 300
+export const MAX_WATCH_SECONDS = 600
 /** A server that ignores `sendInitialEvents` stays silent for ever; one that honours it is not silent for this long. */
-export const maxInitialSilenceMs = 30_000
+export const MAX_INITIAL_SILENCE_MS = 30_000
 /** After so many broken streams in a row the snapshot is fetched in pages, which get through a bad link better. */
-export const maxStreamFailures = 3
+export const MAX_STREAM_FAILURES = 3
 /** A watch that ends sooner than this and brought nothing counts as a failure, or we would spin. */
-export const minWatchLifeMs = 1_000
+export const MIN_WATCH_LIFE_MS = 1_000
 
 const initialEventsEnd = 'k8s.io/initial-events-end'
 const keepReading = { changes: [], next: { do: 'read' } } as const
@@ -96,7 +97,7 @@ export class ReflectorCore<T extends KubeObject> {
 
   /** How long the open watch may be silent. */
   get patienceMs(): number | undefined {
-    return this.#phase.name === 'streaming' ? maxInitialSilenceMs : undefined
+    return this.#phase.name === 'streaming' ? MAX_INITIAL_SILENCE_MS : undefined
   }
 
   /** Also after a stop: it goes on from where it stood. */
@@ -120,7 +121,9 @@ export class ReflectorCore<T extends KubeObject> {
     // Not for this server: its list will do, and at once.
     if (input.type === 'silent' || failure.kind === 'refused') return { changes: [], failure, next: this.#list() }
     this.#streamFailures++
-    return this.#retry(failure, nowMs, () => (this.#streamFailures < maxStreamFailures ? this.#stream() : this.#list()))
+    return this.#retry(failure, nowMs, () =>
+      this.#streamFailures < MAX_STREAM_FAILURES ? this.#stream() : this.#list(),
+    )
   }
 
   #whileListing(phase: Phase<T> & { name: 'listing' }, input: Input<T>, nowMs: number): Step<T> {
@@ -142,7 +145,7 @@ export class ReflectorCore<T extends KubeObject> {
 
   #whileWatching(phase: Phase<T> & { name: 'watching' }, input: Input<T>, nowMs: number): Step<T> {
     if (input.type === 'event') return this.#follow(input.event)
-    const worthwhile = nowMs - phase.sinceMs >= minWatchLifeMs || this.#version !== phase.fromVersion
+    const worthwhile = nowMs - phase.sinceMs >= MIN_WATCH_LIFE_MS || this.#version !== phase.fromVersion
     if (input.type === 'ended' && worthwhile) return { changes: [], next: this.#watch(nowMs) }
     const failure = failureOf(input)
     return this.#retry(failure, nowMs, () => (failure.kind === 'transient' ? this.#probe() : this.#stream()))
@@ -169,7 +172,7 @@ export class ReflectorCore<T extends KubeObject> {
     for (const item of list.items) items.push(item)
     const { continue: token, resourceVersion = '' } = list.metadata
     if (token) {
-      const query = { ...this.#selection, limit: snapshotPageSize, continue: token }
+      const query = { ...this.#selection, limit: SNAPSHOT_PAGE_SIZE, continue: token }
       return { changes: [], next: this.#listOn(items, query) }
     }
     const done = this.#completeSnapshot(items, resourceVersion)
@@ -216,7 +219,7 @@ export class ReflectorCore<T extends KubeObject> {
 
   /** A snapshot in pages, for servers that do not stream one. */
   #list(): Action {
-    return this.#listOn([], { ...this.#selection, limit: snapshotPageSize })
+    return this.#listOn([], { ...this.#selection, limit: SNAPSHOT_PAGE_SIZE })
   }
 
   #listOn(items: T[], query: ListQuery): Action {
@@ -241,7 +244,7 @@ export class ReflectorCore<T extends KubeObject> {
   }
 
   #watchQuery(): WatchQuery {
-    const timeoutSeconds = Math.floor(minWatchSeconds + this.#random() * (maxWatchSeconds - minWatchSeconds))
+    const timeoutSeconds = Math.floor(MIN_WATCH_SECONDS + this.#random() * (MAX_WATCH_SECONDS - MIN_WATCH_SECONDS))
     return { ...this.#selection, allowWatchBookmarks: true, timeoutSeconds }
   }
 }

@@ -1,14 +1,14 @@
 /** The reflector: a local view of a collection that follows the server. */
-export { backoffFirstMs, backoffMaxMs, backoffResetMs, maxRetryAfterMs } from './backoff.ts'
+export { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, BACKOFF_RESET_MS, MAX_RETRY_AFTER_MS } from './backoff.ts'
 export {
-  maxInitialSilenceMs,
-  maxStreamFailures,
-  maxWatchSeconds,
-  minWatchLifeMs,
-  minWatchSeconds,
+  MAX_INITIAL_SILENCE_MS,
+  MAX_STREAM_FAILURES,
+  MAX_WATCH_SECONDS,
+  MIN_WATCH_LIFE_MS,
+  MIN_WATCH_SECONDS,
   ReflectorCore,
   type ReflectorCoreOptions,
-  snapshotPageSize,
+  SNAPSHOT_PAGE_SIZE,
 } from './core.ts'
 export type { Failure, FailureKind } from './failure.ts'
 export type { Action, Input, Step } from './protocol.ts'

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../telemetry/clock.ts'
 import type { ListQuery, WatchQuery } from '../client/options.ts'
 import type { KubeList, KubeObject, WatchEvent } from '../objects.ts'
-import { maxInitialSilenceMs } from './core.ts'
+import { MAX_INITIAL_SILENCE_MS } from './core.ts'
 import { Reflector, type ReflectorSource, type WatchSource } from './reflector.ts'
 
 function object(name: string, version: number): KubeObject {
@@ -118,7 +118,7 @@ describe('reflector', () => {
     const stop = new AbortController()
     const failures: unknown[] = []
     const running = reflector.run({ failed: (error) => failures.push(error) }, stop.signal)
-    await clock.advance(maxInitialSilenceMs - 1)
+    await clock.advance(MAX_INITIAL_SILENCE_MS - 1)
     expect(reflector.synced).toBe(false)
     await clock.advance(1)
     expect(reflector.synced).toBe(true)

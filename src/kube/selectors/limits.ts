@@ -1,6 +1,7 @@
 /** Bounds on selectors, far above what clients send and low enough that parsing and matching stay cheap. */
 import { badRequest } from '../status/request-errors.ts'
 
+/** No person writes more, and a generated selector of this size matches nothing useful. */
 export const MAX_SELECTOR_LENGTH = 65_536
 export const MAX_SELECTOR_REQUIREMENTS = 1024
 /** Values of one `in` or `notin`. */

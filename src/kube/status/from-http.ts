@@ -3,7 +3,7 @@ import { MediaTypeError, parseMediaType } from '../media-type.ts'
 import { genericServerResponse } from './generic-response.ts'
 import type { GroupResource } from './group-names.ts'
 import { readFailure } from './read-status.ts'
-import { ApiError, type Failure } from './status.ts'
+import { ApiError, type ApiFailure } from './status.ts'
 
 /** A larger body is not read as a Status; its code still counts. */
 export const MAX_STATUS_BODY_BYTES = 1024 * 1024
@@ -41,7 +41,7 @@ export function fromHttp(code: number, headers: ResponseHeaders, body: Uint8Arra
 }
 
 /** Keeps the header's wish in the Status, so that it is not lost when the error travels on. */
-function withRetryAfter(failure: Failure, retryAfterSeconds: number): Failure {
+function withRetryAfter(failure: ApiFailure, retryAfterSeconds: number): ApiFailure {
   if (retryAfterSeconds === 0 || failure.details?.retryAfterSeconds !== undefined) return failure
   return { ...failure, details: { ...failure.details, retryAfterSeconds } }
 }

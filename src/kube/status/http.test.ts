@@ -5,7 +5,7 @@ import { fromHttp, MAX_RETRY_AFTER_SECONDS, MAX_SERVER_MESSAGE_BYTES, MAX_STATUS
 import { isUnexpectedServerResponse } from './predicates.ts'
 import { MAX_STATUS_CAUSES, readFailure } from './read-status.ts'
 import { notFound } from './resource-errors.ts'
-import { ApiError, type Failure, failureStatus } from './status.ts'
+import { ApiError, type ApiFailure, failureStatus } from './status.ts'
 import { toHttp } from './to-http.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -126,7 +126,7 @@ describe('readFailure', () => {
       fc.property(loose, (value) => {
         const failure = readFailure(value, 500)
         expect(failure).toBeDefined()
-        const status = failureStatus(failure as Failure)
+        const status = failureStatus(failure as ApiFailure)
         expect(readFailure(JSON.parse(JSON.stringify(status)), 500)).toEqual(failure)
         expect(Number.isSafeInteger(status.code) && status.code > 0).toBe(true)
       }),
@@ -149,7 +149,7 @@ describe('readFailure', () => {
   })
 })
 
-function failures(): fc.Arbitrary<Failure> {
+function failures(): fc.Arbitrary<ApiFailure> {
   const word = fc.string({ minLength: 1 })
   return fc.record(
     {

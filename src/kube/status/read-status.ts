@@ -1,5 +1,5 @@
 /** Takes a Status out of decoded but untrusted data: fields of the wrong type are left out, everything else is copied. */
-import { type Failure, type StatusCause, type StatusDetails, statusDetails } from './status.ts'
+import { type ApiFailure, type StatusCause, type StatusDetails, statusDetails } from './status.ts'
 
 /** A Status with more causes than this is cut: nobody reads them, and they would only fill memory. */
 export const MAX_STATUS_CAUSES = 1024
@@ -7,7 +7,7 @@ export const MAX_STATUS_CAUSES = 1024
 type Fields = Readonly<Record<string, unknown>>
 
 /** The failure that `value` describes, or undefined when it is not a Status or not a failure. */
-export function readFailure(value: unknown, httpCode: number): Failure | undefined {
+export function readFailure(value: unknown, httpCode: number): ApiFailure | undefined {
   if (!isFields(value) || value['kind'] !== 'Status' || value['status'] !== 'Failure') return undefined
   const apiVersion = value['apiVersion'] ?? 'v1'
   if (apiVersion !== 'v1' && apiVersion !== 'meta.k8s.io/v1') return undefined
@@ -21,7 +21,7 @@ export function readFailure(value: unknown, httpCode: number): Failure | undefin
   }
 }
 
-function readMetadata(value: unknown): NonNullable<Failure['metadata']> {
+function readMetadata(value: unknown): NonNullable<ApiFailure['metadata']> {
   if (!isFields(value)) return {}
   const resourceVersion = text(value['resourceVersion'])
   const continueToken = text(value['continue'])

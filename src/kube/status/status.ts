@@ -76,7 +76,7 @@ export interface Status {
   readonly code: number
 }
 
-export interface Failure {
+export interface ApiFailure {
   readonly code: number
   readonly reason?: StatusReason
   readonly message: string
@@ -84,7 +84,7 @@ export interface Failure {
   readonly metadata?: Status['metadata']
 }
 
-export function failureStatus(failure: Failure): Status {
+export function failureStatus(failure: ApiFailure): Status {
   return {
     kind: 'Status',
     apiVersion: 'v1',
@@ -134,7 +134,7 @@ export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: Status
 
-  constructor(failure: Failure, options?: ErrorOptions) {
+  constructor(failure: ApiFailure, options?: ErrorOptions) {
     super(failure.message, options)
     this.status = failureStatus(failure)
   }

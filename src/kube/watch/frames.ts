@@ -10,7 +10,7 @@
 import { ByteQueue } from './byte-queue.ts'
 
 /** An object is at most about 1.5 MiB in etcd; JSON, base64 and managed fields can multiply that. */
-export const defaultMaxWatchEventBytes = 16 * 1024 * 1024
+export const DEFAULT_MAX_WATCH_EVENT_BYTES = 16 * 1024 * 1024
 
 const lengthBytes = 4
 const lineFeed = 0x0a
@@ -43,7 +43,7 @@ export class JsonLineDecoder implements FrameDecoder {
   readonly #partial = new ByteQueue()
   #failure: WatchFrameError | undefined
 
-  constructor(maxEventBytes = defaultMaxWatchEventBytes) {
+  constructor(maxEventBytes = DEFAULT_MAX_WATCH_EVENT_BYTES) {
     this.#maxEventBytes = maxEventBytes
   }
 
@@ -84,7 +84,7 @@ export class LengthDelimitedDecoder implements FrameDecoder {
   #expectedBytes: number | undefined
   #failure: WatchFrameError | undefined
 
-  constructor(maxEventBytes = defaultMaxWatchEventBytes) {
+  constructor(maxEventBytes = DEFAULT_MAX_WATCH_EVENT_BYTES) {
     this.#maxEventBytes = maxEventBytes
   }
 

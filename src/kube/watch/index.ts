@@ -1,6 +1,6 @@
 /** Watch framing: many events in one body. */
 export {
-  defaultMaxWatchEventBytes,
+  DEFAULT_MAX_WATCH_EVENT_BYTES,
   encodeJsonLine,
   encodeLengthDelimited,
   type FrameDecoder,

@@ -9,7 +9,7 @@ export interface Offer {
   readonly renderings: readonly Rendering[]
 }
 
-export interface Endpoint extends Offer {
+export interface RouteOffer extends Offer {
   /** Built-in resources stand behind a router that refuses media types which are not literally in this list. */
   readonly routeProduces?: readonly string[]
 }
@@ -20,21 +20,21 @@ const mediaTypes = allEncodings.map((encoding) => MEDIA_TYPES[encoding])
 const streamMediaTypes = STREAM_ENCODINGS.map((encoding) => `${MEDIA_TYPES[encoding]};stream=watch`)
 
 /** One object of a built-in resource. */
-export const BUILT_IN_OBJECT: Endpoint = {
+export const BUILT_IN_OBJECT: RouteOffer = {
   encodings: allEncodings,
   renderings: objectRenderings,
   routeProduces: mediaTypes,
 }
 
 /** A built-in collection, listed or watched. */
-export const BUILT_IN_COLLECTION: Endpoint = {
+export const BUILT_IN_COLLECTION: RouteOffer = {
   encodings: allEncodings,
   renderings: objectRenderings,
   routeProduces: [...mediaTypes, ...streamMediaTypes],
 }
 
 /** Objects and collections of a CustomResourceDefinition. */
-export const CUSTOM_RESOURCE: Endpoint = {
+export const CUSTOM_RESOURCE: RouteOffer = {
   encodings: allEncodings,
   objectEncodings: ['json', 'yaml'],
   renderings: objectRenderings,
@@ -48,4 +48,4 @@ export const AGGREGATED_DISCOVERY: Offer = {
 }
 
 /** Documents with one form only: `/apis/<group>`, `/apis/<group>/<version>`. */
-export const PLAIN_DOCUMENT: Endpoint = { encodings: allEncodings, renderings: [] }
+export const PLAIN_DOCUMENT: RouteOffer = { encodings: allEncodings, renderings: [] }
