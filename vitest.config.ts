@@ -4,7 +4,8 @@ import { defineConfig } from 'vitest/config'
 // `real` needs the real Kubernetes binaries and is not part of `npm test`.
 export default defineConfig({
   test: {
-    testTimeout: 20_000,
+    // The long run takes minutes for each property.
+    testTimeout: process.env['CAUSEWAY_LONG'] === '1' ? 900_000 : 20_000,
     hookTimeout: 60_000,
     projects: [
       {

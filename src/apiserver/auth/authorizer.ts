@@ -39,9 +39,30 @@ export interface PolicyRule {
   readonly nonResourceURLs?: readonly string[]
 }
 
+/** `incomplete` when rules may exist that could not be listed; `errors` say why some could not be resolved. */
+export interface RuleListing {
+  readonly rules: readonly PolicyRule[]
+  readonly incomplete: boolean
+  readonly errors: readonly string[]
+}
+
 export interface Authorizer {
   /** Synchronous on purpose: authorizers decide on state they hold in memory. */
   authorize(attributes: Attributes): Decision
-  /** The rules that apply to a user in a namespace, for SelfSubjectRulesReview; `incomplete` when others may exist. */
-  rulesFor(user: UserInfo, namespace: string): { readonly rules: readonly PolicyRule[]; readonly incomplete: boolean }
+  /** The rules that apply to a user in a namespace, for SelfSubjectRulesReview. */
+  rulesFor(user: UserInfo, namespace: string): RuleListing
+}
+
+export const ALLOWED: Decision = { verdict: 'allow', reason: '' }
+export const NO_OPINION: Decision = { verdict: 'no-opinion', reason: '' }
+export const NO_RULES: RuleListing = { rules: [], incomplete: false, errors: [] }
+
+export function noOpinion(reason: string): Decision {
+  return { verdict: 'no-opinion', reason }
+}
+
+/** Several errors as the API server prints them: equal ones once, more than one in brackets. */
+export function joinErrors(errors: readonly string[]): string {
+  const distinct = [...new Set(errors)]
+  return distinct.length === 1 ? (distinct[0] ?? '') : `[${distinct.join(', ')}]`
 }

@@ -1,0 +1,14 @@
+/** One way of proving who calls. */
+import type { Exchange } from '../serving/exchange.ts'
+import type { UserInfo } from './user.ts'
+
+export type Authentication =
+  | { readonly outcome: 'known'; readonly user: UserInfo }
+  /** The request has nothing for this authenticator. */
+  | { readonly outcome: 'absent' }
+  /** It has something, and that is no good. `reason` is for the log, never for the client. */
+  | { readonly outcome: 'wrong'; readonly reason: string }
+
+export interface Authenticator {
+  authenticate(exchange: Exchange): Promise<Authentication>
+}

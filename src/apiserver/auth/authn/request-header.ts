@@ -1,0 +1,59 @@
+/**
+ * Identities in headers, believed only from a front proxy: a client whose certificate comes from the front-proxy CA and
+ * has one of the allowed names. From anybody else the headers mean nothing.
+ */
+import type { Certificate } from '../../../identity/certificate.ts'
+import { commonName } from '../../../identity/distinguished-name.ts'
+import { verifyCertificate } from '../../../identity/verify.ts'
+import type { Clock } from '../../../telemetry/clock.ts'
+import type { Exchange, RequestHeaders } from '../../serving/exchange.ts'
+import type { Authentication, Authenticator } from '../authenticator.ts'
+import type { UserInfo } from '../user.ts'
+import { parsedChain } from './client-certificate.ts'
+import { decodeHeaderKey } from './header-key.ts'
+
+const extraPrefix = 'x-remote-extra-'
+
+export interface RequestHeaderOptions {
+  readonly clock: Clock
+  trust(): readonly Certificate[]
+  /** Empty means any name. */
+  readonly allowedNames: readonly string[]
+}
+
+export class RequestHeaderAuthenticator implements Authenticator {
+  readonly #options: RequestHeaderOptions
+
+  constructor(options: RequestHeaderOptions) {
+    this.#options = options
+  }
+
+  authenticate(exchange: Exchange): Promise<Authentication> {
+    const user = readUser(exchange.headers)
+    return Promise.resolve(user === undefined || !this.#isFrontProxy(exchange) ? { outcome: 'absent' } : { outcome: 'known', user })
+  }
+
+  #isFrontProxy({ peer }: Exchange): boolean {
+    const chain = parsedChain(peer)
+    if (typeof chain === 'string') return false
+    const [certificate, ...intermediates] = chain
+    const { clock, trust, allowedNames } = this.#options
+    const verified = verifyCertificate(certificate, {
+      trust: trust(),
+      intermediates,
+      usage: 'clientAuth',
+      atMs: clock.nowMs(),
+    })
+    return verified.ok && (allowedNames.length === 0 || allowedNames.includes(commonName(certificate.subject) ?? ''))
+  }
+}
+
+function readUser(headers: RequestHeaders): UserInfo | undefined {
+  const name = headers.get('x-remote-user') ?? ''
+  if (name === '') return undefined
+  const extra: Record<string, readonly string[]> = {}
+  for (const header of headers.names()) {
+    if (header.startsWith(extraPrefix)) extra[decodeHeaderKey(header.slice(extraPrefix.length))] = headers.all(header)
+  }
+  return { name, uid: headers.get('x-remote-uid') ?? '', groups: headers.all('x-remote-group'), extra }
+}

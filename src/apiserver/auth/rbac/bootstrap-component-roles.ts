@@ -1,0 +1,132 @@
+/** The roles of nodes and of the components that make up a cluster. */
+import { FOLLOW, READ, READ_UPDATE, READ_WRITE, RECORD_EVENTS, type RuleTable, rule } from './bootstrap-rules.ts'
+
+export const NODE_RULES: RuleTable = {
+  'system:node': [
+    rule('create', 'authentication.k8s.io', 'tokenreviews'),
+    rule('create', 'authorization.k8s.io', 'localsubjectaccessreviews subjectaccessreviews'),
+    rule(READ, 'core', 'services'),
+    rule('get list watch create', 'core', 'nodes'),
+    rule('update patch', 'core', 'nodes/status'),
+    rule('update patch', 'core', 'nodes'),
+    RECORD_EVENTS,
+    rule(READ, 'core', 'pods'),
+    rule('create delete', 'core', 'pods'),
+    rule('update patch', 'core', 'pods/status'),
+    rule('create', 'core', 'pods/eviction'),
+    rule(READ, 'core', 'configmaps secrets'),
+    rule('get', 'core', 'persistentvolumeclaims persistentvolumes'),
+    rule('get', 'core', 'endpoints'),
+    rule('get list watch create', 'certificates.k8s.io', 'certificatesigningrequests'),
+    rule('get create update patch delete', 'coordination.k8s.io', 'leases'),
+    rule('get', 'storage.k8s.io', 'volumeattachments'),
+    rule('create', 'core', 'serviceaccounts/token'),
+    rule('get update patch', 'core', 'persistentvolumeclaims/status'),
+    rule(READ, 'storage.k8s.io', 'csidrivers'),
+    rule('get create update patch delete', 'storage.k8s.io', 'csinodes'),
+    rule(READ, 'node.k8s.io', 'runtimeclasses'),
+    rule('get', 'resource.k8s.io', 'resourceclaims'),
+    rule('deletecollection', 'resource.k8s.io', 'resourceslices'),
+    rule('get', 'core', 'serviceaccounts'),
+  ],
+  'system:node-bootstrapper': [rule('get list watch create', 'certificates.k8s.io', 'certificatesigningrequests')],
+  'system:node-problem-detector': [rule('get', 'core', 'nodes'), rule('patch', 'core', 'nodes/status'), RECORD_EVENTS],
+  'system:node-proxier': [
+    rule(FOLLOW, 'core', 'endpoints services'),
+    rule(READ, 'core', 'nodes'),
+    RECORD_EVENTS,
+    rule(FOLLOW, 'networking.k8s.io', 'servicecidrs'),
+    rule(FOLLOW, 'discovery.k8s.io', 'endpointslices'),
+  ],
+  'system:kubelet-api-admin': [
+    rule(READ, 'core', 'nodes'),
+    rule('proxy', 'core', 'nodes'),
+    rule('*', 'core', 'nodes/log nodes/metrics nodes/proxy nodes/stats'),
+    rule('*', 'core', 'nodes/configz nodes/healthz nodes/pods'),
+  ],
+}
+
+export const COMPONENT_RULES: RuleTable = {
+  'system:auth-delegator': [
+    rule('create', 'authentication.k8s.io', 'tokenreviews'),
+    rule('create', 'authorization.k8s.io', 'subjectaccessreviews'),
+  ],
+  'system:heapster': [rule(READ, 'core', 'events namespaces nodes pods'), rule(READ, 'extensions', 'deployments')],
+  'system:kube-aggregator': [rule(READ, 'core', 'endpoints services')],
+  'system:kube-controller-manager': [
+    RECORD_EVENTS,
+    rule('create', 'coordination.k8s.io', 'leases'),
+    rule('get update', 'coordination.k8s.io', 'leases', 'kube-controller-manager'),
+    rule('create', 'core', 'secrets serviceaccounts'),
+    rule('delete', 'core', 'secrets'),
+    rule('get', 'core', 'configmaps namespaces secrets serviceaccounts'),
+    rule('update', 'core', 'secrets serviceaccounts'),
+    rule('create', 'authentication.k8s.io', 'tokenreviews'),
+    rule('create', 'authorization.k8s.io', 'subjectaccessreviews'),
+    rule(FOLLOW, '*', '*'),
+    rule('create', 'core', 'serviceaccounts/token'),
+  ],
+  'system:kube-dns': [rule(FOLLOW, 'core', 'endpoints services')],
+  'system:kube-scheduler': [
+    RECORD_EVENTS,
+    rule('create', 'coordination.k8s.io', 'leases'),
+    rule('get list watch update', 'coordination.k8s.io', 'leases', 'kube-scheduler'),
+    rule(READ_WRITE, 'coordination.k8s.io', 'leasecandidates'),
+    rule(READ, 'core', 'nodes'),
+    rule('get list watch delete', 'core', 'pods'),
+    rule('create', 'core', 'bindings pods/binding'),
+    rule('update patch', 'core', 'pods/status'),
+    rule(READ, 'core', 'replicationcontrollers services'),
+    rule(READ, 'apps extensions', 'replicasets'),
+    rule(READ, 'apps', 'statefulsets'),
+    rule(READ, 'policy', 'poddisruptionbudgets'),
+    rule(READ, 'core', 'persistentvolumeclaims persistentvolumes'),
+    rule('create', 'authentication.k8s.io', 'tokenreviews'),
+    rule('create', 'authorization.k8s.io', 'subjectaccessreviews'),
+    rule(READ, 'storage.k8s.io', 'csinodes'),
+    rule(READ, 'storage.k8s.io', 'volumeattachments'),
+    rule(READ, 'core', 'namespaces'),
+    rule(READ, 'storage.k8s.io', 'csidrivers'),
+    rule(READ, 'storage.k8s.io', 'csistoragecapacities'),
+    rule(READ, 'resource.k8s.io', 'deviceclasses'),
+    rule(READ_UPDATE, 'resource.k8s.io', 'resourceclaims'),
+    rule(READ_UPDATE, 'resource.k8s.io', 'resourceclaims/status'),
+    rule('update', 'core', 'pods/finalizers'),
+    rule(READ, 'resource.k8s.io', 'resourceslices'),
+    rule('create delete', 'resource.k8s.io', 'resourceclaims'),
+    rule('update patch', 'resource.k8s.io', 'resourceclaims/binding'),
+  ],
+  'system:persistent-volume-provisioner': [
+    rule('get list watch create delete', 'core', 'persistentvolumes'),
+    rule('get list watch update', 'core', 'persistentvolumeclaims'),
+    rule(READ, 'storage.k8s.io', 'storageclasses'),
+    rule('watch', 'core', 'events'),
+    RECORD_EVENTS,
+  ],
+  'system:volume-scheduler': [
+    rule(READ_UPDATE, 'core', 'persistentvolumes'),
+    rule(READ, 'storage.k8s.io', 'storageclasses'),
+    rule(READ_UPDATE, 'core', 'persistentvolumeclaims'),
+  ],
+}
+
+export const CERTIFICATE_RULES: RuleTable = {
+  'system:certificates.k8s.io:certificatesigningrequests:nodeclient': [
+    rule('create', 'certificates.k8s.io', 'certificatesigningrequests/nodeclient'),
+  ],
+  'system:certificates.k8s.io:certificatesigningrequests:selfnodeclient': [
+    rule('create', 'certificates.k8s.io', 'certificatesigningrequests/selfnodeclient'),
+  ],
+  'system:certificates.k8s.io:kube-apiserver-client-approver': [
+    rule('approve', 'certificates.k8s.io', 'signers', 'kubernetes.io/kube-apiserver-client'),
+  ],
+  'system:certificates.k8s.io:kube-apiserver-client-kubelet-approver': [
+    rule('approve', 'certificates.k8s.io', 'signers', 'kubernetes.io/kube-apiserver-client-kubelet'),
+  ],
+  'system:certificates.k8s.io:kubelet-serving-approver': [
+    rule('approve', 'certificates.k8s.io', 'signers', 'kubernetes.io/kubelet-serving'),
+  ],
+  'system:certificates.k8s.io:legacy-unknown-approver': [
+    rule('approve', 'certificates.k8s.io', 'signers', 'kubernetes.io/legacy-unknown'),
+  ],
+}
