@@ -7,6 +7,17 @@ export * from './negotiation.ts'
 export * from './negotiation-body.ts'
 export * from './negotiation-offers.ts'
 export type * from './objects.ts'
+export {
+  applyPatch,
+  MAX_JSON_PATCH_COPY_BYTES,
+  MAX_JSON_PATCH_OPERATIONS,
+  MAX_PATCH_BYTES,
+  MAX_PATCH_DEPTH,
+  NoStrategicMergeError,
+  type PatchKind,
+  type PatchRequest,
+  patchKindsOf,
+} from './patch/index.ts'
 export { hasEnvelope } from './protobuf/envelope.ts'
 export { WireError, type WireErrorCode } from './protobuf/wire-error.ts'
 export * from './reflector/index.ts'
