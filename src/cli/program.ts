@@ -2,6 +2,7 @@
  * The command line: one file per command, put together here.
  */
 import { Command, CommanderError } from 'commander'
+import { addApiServerCommand } from './apiserver.ts'
 import { BUILD } from './build.ts'
 import { addConfigCommand } from './config.ts'
 import type { CommandContext } from './context.ts'
@@ -55,6 +56,7 @@ function createProgram(context: CommandContext): Command {
       getOutHelpWidth: () => Math.min(context.stdout.columns ?? MAX_HELP_COLUMNS, MAX_HELP_COLUMNS),
     })
   addUpCommand(program, context)
+  addApiServerCommand(program, context)
   addConfigCommand(program, context)
   addVersionCommand(program, context)
   return program

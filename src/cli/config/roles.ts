@@ -1,7 +1,8 @@
 /**
  * Every role that has a configuration. A new role is one file beside this one and one line here.
  */
+import { apiServerRole } from './apiserver.ts'
 import type { Role } from './option.ts'
 import { upRole } from './up.ts'
 
-export const ROLES: readonly Role[] = [upRole]
+export const ROLES: readonly Role[] = [upRole, apiServerRole]

@@ -1,9 +1,9 @@
 /**
  * The configuration of `causeway up`.
  */
-import { LOG_LEVELS } from '../../telemetry/logger.ts'
+import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, type Role, type ValuesOf } from './option.ts'
-import { duration, filePath, listenAddress, oneOf } from './values.ts'
+import { filePath, listenAddress } from './values.ts'
 
 const options = {
   dataDir: option({
@@ -18,22 +18,9 @@ const options = {
     description:
       'where /healthz, /livez, /readyz and /metrics are served, without authentication; port 0 picks a free port',
   }),
-  // With the time to drop what remains, well below the 30 s Kubernetes gives a pod.
-  drainTimeout: option({
-    type: duration,
-    default: '10s',
-    description: 'how long a stop waits for what is under way',
-  }),
-  logLevel: option({
-    type: oneOf('level', LOG_LEVELS),
-    default: 'info',
-    description: `least severe messages to log: ${LOG_LEVELS.join(', ')}`,
-  }),
-  logFormat: option({
-    type: oneOf('format', ['auto', 'human', 'json']),
-    default: 'auto',
-    description: 'human, json, or auto: human on a terminal and json elsewhere',
-  }),
+  drainTimeout,
+  logLevel,
+  logFormat,
 }
 
 export type UpConfig = ValuesOf<typeof options>

@@ -1,0 +1,80 @@
+/** The API server as one part of a process: keys, store, objects, port. */
+import { join } from 'node:path'
+import type { Registry } from 'prom-client'
+import type { Clock } from '../telemetry/clock.ts'
+import type { HealthChecks } from '../telemetry/health.ts'
+import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
+import { formatAddress, type ListenAddress } from '../telemetry/listen.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { composeApiServer } from './compose.ts'
+import { loadPki, writeAdminKubeconfig } from './pki/pki.ts'
+import type { Store } from './storage/store.ts'
+
+export interface ApiServerSettings {
+  readonly dataDir: string
+  readonly address: ListenAddress
+  /** What clients call the server besides its address. */
+  readonly dnsNames: readonly string[]
+  readonly ipAddresses: readonly string[]
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly health: HealthChecks
+  readonly registry: Registry
+  readonly tokens?: { readonly csv: string; readonly source: string }
+  openStore(): Promise<Store>
+}
+
+/** The ClusterIP of `default/kubernetes`: the first of the service range. */
+export const KUBERNETES_SERVICE_IP = '10.96.0.1'
+
+const serviceNames = [
+  'kubernetes',
+  'kubernetes.default',
+  'kubernetes.default.svc',
+  'kubernetes.default.svc.cluster.local',
+]
+
+export class ApiServer implements Part {
+  readonly name = 'apiserver'
+  readonly #settings: ApiServerSettings
+  #url = ''
+
+  constructor(settings: ApiServerSettings) {
+    this.#settings = settings
+  }
+
+  /** `https://host:port`, once it serves. */
+  get url(): string {
+    return this.#url
+  }
+
+  get adminKubeconfig(): string {
+    return join(this.#settings.dataDir, 'admin.kubeconfig')
+  }
+
+  async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
+    const { dataDir, clock, dnsNames, ipAddresses, address } = this.#settings
+    const names = {
+      dnsNames: [...serviceNames, 'localhost', ...dnsNames],
+      ipAddresses: ['127.0.0.1', '::1', KUBERNETES_SERVICE_IP, ...ipAddresses],
+    }
+    const pki = await loadPki(dataDir, names, clock)
+    const store = await this.#settings.openStore()
+    const running: RunningPart[] = [{ stop: () => store.close() }]
+    try {
+      const { parts, listener } = composeApiServer({ ...this.#settings, address, pki, store })
+      for (const part of parts) running.push(await part.start(signal, fail))
+      const host = ['0.0.0.0', '::'].includes(listener.address.host) ? '127.0.0.1' : listener.address.host
+      this.#url = `https://${formatAddress({ host, port: listener.address.port })}`
+      await writeAdminKubeconfig(this.adminKubeconfig, this.#url, pki)
+    } catch (error) {
+      await stopAll(running, AbortSignal.abort())
+      throw error
+    }
+    return { stop: (deadline) => stopAll(running, deadline) }
+  }
+}
+
+async function stopAll(running: readonly RunningPart[], deadline: AbortSignal): Promise<void> {
+  for (const part of running.toReversed()) await part.stop(deadline)
+}

@@ -1,0 +1,23 @@
+/** Asks whether the caller may do what the request says; whoever gets past this filter may. */
+
+import type { RequestInfo } from '../../kube/request-info.ts'
+import { accessDenied } from '../../kube/status/index.ts'
+import type { Attributes, Authorizer } from '../auth/authorizer.ts'
+import type { UserInfo } from '../auth/user.ts'
+import type { Filter } from './handler.ts'
+
+export function withAuthorization(authorizer: Authorizer): Filter {
+  return (next) => async (context) => {
+    const { user, info } = context
+    const decision = authorizer.authorize(attributesOf(user, info))
+    if (decision.verdict !== 'allow') {
+      context.responseHeaders['x-content-type-options'] = 'nosniff'
+      throw accessDenied(user.name, info, decision.reason)
+    }
+    await next(context)
+  }
+}
+
+export function attributesOf(user: UserInfo, info: RequestInfo): Attributes {
+  return { user, ...info }
+}

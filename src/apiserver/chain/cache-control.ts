@@ -1,0 +1,7 @@
+/** Answers depend on who asks: no cache in between may keep them, unless a handler says otherwise. */
+import type { Filter } from './handler.ts'
+
+export const withCacheControl: Filter = (next) => async (context) => {
+  context.responseHeaders['cache-control'] = 'no-cache, private'
+  await next(context)
+}

@@ -1,0 +1,36 @@
+/** The one signature of everything that a request passes through. */
+import type { RequestInfo } from '../../kube/request-info.ts'
+import type { UserInfo } from '../auth/user.ts'
+import type { Exchange, ResponseHeaders } from '../serving/exchange.ts'
+
+/**
+ * A request on its way. Filters fill it in from the outside to the inside: what a filter promises to set may be relied on
+ * by every filter after it, in the order of `compose.ts`.
+ */
+export interface RequestContext {
+  readonly exchange: Exchange
+  readonly receivedMs: number
+  /** Headers that every response of this request carries, errors too. */
+  readonly responseHeaders: ResponseHeaders
+  /** Texts for `Warning` headers, each once. */
+  readonly warnings: Set<string>
+  auditId: string
+  /** Set by the request info filter. */
+  info: RequestInfo
+  /** The query of the target, parsed once. */
+  query: URLSearchParams
+  /** Set by the authentication filter; anonymous before. After impersonation, whom the caller plays. */
+  user: UserInfo
+  /** Aborts when the client has gone or the time is up; work that nobody waits for should stop then. */
+  signal: AbortSignal
+}
+
+export type Handler = (context: RequestContext) => Promise<void>
+
+/** Wraps the handlers after it. */
+export type Filter = (next: Handler) => Handler
+
+/** Puts filters around a handler; the first one is the outermost. */
+export function chain(filters: readonly Filter[], handler: Handler): Handler {
+  return filters.reduceRight((next, filter) => filter(next), handler)
+}

@@ -1,0 +1,42 @@
+/** What stands between a valid request and its effect: plugins that may change the object or refuse the request. */
+import type { KubeObject } from '../../kube/objects.ts'
+import type { UserInfo } from '../auth/user.ts'
+import type { Resource } from './resource.ts'
+
+export interface AdmissionRequest {
+  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
+  readonly resource: Resource
+  readonly subresource: string
+  readonly namespace: string
+  readonly name: string
+  readonly user: UserInfo
+  readonly dryRun: boolean
+  /** The object to be; absent for a delete. Mutating plugins change it in place. */
+  readonly object: KubeObject | undefined
+  readonly old: KubeObject | undefined
+  warn(text: string): void
+}
+
+export interface AdmissionPlugin {
+  readonly name: string
+  /** Changes the object or throws an ApiError. Runs before validation. */
+  admit?(request: AdmissionRequest): Promise<void> | void
+  /** Looks only. Runs after validation, when the object will not change any more. */
+  validate?(request: AdmissionRequest): Promise<void> | void
+}
+
+export class Admission {
+  readonly #plugins: readonly AdmissionPlugin[]
+
+  constructor(plugins: readonly AdmissionPlugin[]) {
+    this.#plugins = plugins
+  }
+
+  async admit(request: AdmissionRequest): Promise<void> {
+    for (const plugin of this.#plugins) await plugin.admit?.(request)
+  }
+
+  async validate(request: AdmissionRequest): Promise<void> {
+    for (const plugin of this.#plugins) await plugin.validate?.(request)
+  }
+}

@@ -1,0 +1,236 @@
+/** The built-in resources over HTTP: finds out which verb is meant, lets it happen, sends what came of it. */
+
+import type { NegotiatedOutput } from '../../kube/negotiation.ts'
+import { negotiateOutput } from '../../kube/negotiation.ts'
+import { BUILT_IN_COLLECTION, BUILT_IN_OBJECT, type RouteOffer } from '../../kube/negotiation-offers.ts'
+import type { KubeObject } from '../../kube/objects.ts'
+import { responseContentType } from '../../kube/representation.ts'
+import type { ResourceRequest } from '../../kube/request-info.ts'
+import { findResource } from '../../kube/schema/catalogue.ts'
+import { badRequest, isNotFound, methodNotSupported, notFound, successStatus } from '../../kube/status/index.ts'
+import type { Clock } from '../../telemetry/clock.ts'
+import type { RequestContext } from '../chain/handler.ts'
+import { encodeBody } from '../serving/encode-body.ts'
+import { respond, respondStream } from '../serving/respond.ts'
+import type { Store } from '../storage/store.ts'
+import { readObject } from './decode-body.ts'
+import type { Item } from './item.ts'
+import { readCollectionOptions } from './list-options.ts'
+import type { ObjectCache } from './object-cache.ts'
+import { listBody, type OutputContext, objectBody } from './output.ts'
+import type { Reader } from './read.ts'
+import { collectionPrefix, type Resource, storedResource } from './resource.ts'
+import { selectionOf } from './selection.ts'
+import { Watch } from './watch.ts'
+import { WatchQueue } from './watch-queue.ts'
+import { createObject } from './write/create.ts'
+import { deleteObject } from './write/delete.ts'
+import { readDeleteOptions } from './write/delete-options.ts'
+import { patchProducer } from './write/patch.ts'
+import { updateObject } from './write/update.ts'
+import { writeRequestOf } from './write/write-request.ts'
+import type { Writer } from './write/writer.ts'
+
+export interface CoreParts {
+  readonly store: Store
+  readonly cache: ObjectCache
+  readonly reader: Reader
+  readonly writer: Writer
+  readonly clock: Clock
+  /** Resources that keep nothing, and subresources with a life of their own. False: not one of them. */
+  special(context: RequestContext, info: ResourceRequest): Promise<boolean>
+}
+
+export class CoreHandler {
+  readonly #parts: CoreParts
+
+  constructor(parts: CoreParts) {
+    this.#parts = parts
+  }
+
+  readonly handle = async (context: RequestContext): Promise<boolean> => {
+    const { info } = context
+    if (info.kind !== 'resource' || findResource(info.apiGroup, info.apiVersion, info.resource) === undefined)
+      return false
+    if (await this.#parts.special(context, info)) return true
+    const resource = storedResource(info.apiGroup, info.apiVersion, info.resource)
+    if (resource === undefined) return false
+    this.#checkVerb(resource, info)
+    await this.#dispatch(context, info, resource)
+    return true
+  }
+
+  #checkVerb(resource: Resource, { verb, subresource, name }: ResourceRequest): void {
+    if (subresource === '') {
+      if (!resource.row.verbs.includes(verb)) throw methodNotSupported(resource.groupResource, verb)
+      return
+    }
+    const row = resource.row.subresources?.find((candidate) => candidate.name === subresource)
+    if (row === undefined)
+      throw notFound({ ...resource.groupResource, resource: `${resource.row.resource}/${subresource}` }, name)
+    if (!row.verbs.includes(verb)) throw methodNotSupported(resource.groupResource, verb)
+  }
+
+  async #dispatch(context: RequestContext, info: ResourceRequest, resource: Resource): Promise<void> {
+    switch (info.verb) {
+      case 'get':
+        return await this.#get(context, info, resource)
+      case 'list':
+        return await this.#list(context, info, resource)
+      case 'watch':
+        return await this.#watch(context, info, resource)
+      case 'create':
+        return await this.#create(context, resource)
+      case 'update':
+        return await this.#update(context, resource)
+      case 'patch':
+        return await this.#patch(context, resource)
+      case 'delete':
+        return await this.#delete(context, resource)
+      case 'deletecollection':
+        return await this.#deleteCollection(context, info, resource)
+      default:
+        throw methodNotSupported(resource.groupResource, info.verb)
+    }
+  }
+
+  async #get(context: RequestContext, { namespace, name }: ResourceRequest, resource: Resource): Promise<void> {
+    const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
+    await this.#sendItem(
+      context,
+      200,
+      await this.#parts.reader.get(resource, namespace, name, context),
+      resource,
+      output,
+    )
+  }
+
+  async #list(context: RequestContext, { namespace }: ResourceRequest, resource: Resource): Promise<void> {
+    const output = this.#negotiate(context, BUILT_IN_COLLECTION, false)
+    const options = readCollectionOptions(context.query, resource.kind, false)
+    const { items, metadata } = await this.#parts.reader.list(resource, namespace, options, context.signal)
+    const body = listBody(items, metadata, this.#outputContext(resource, output))
+    await respond(context, 200, contentType(output), body)
+  }
+
+  async #watch(context: RequestContext, { namespace }: ResourceRequest, resource: Resource): Promise<void> {
+    const { cache, store, clock, reader } = this.#parts
+    const output = this.#negotiate(context, BUILT_IN_COLLECTION, true)
+    const options = readCollectionOptions(context.query, resource.kind, true)
+    if (options.sendInitialEvents === true || options.resourceVersion === '') {
+      await reader.catchUp(options.resourceVersion, context.signal)
+    }
+    const stream = respondStream(context, 200, contentType(output))
+    const slow = new AbortController()
+    const queue = new WatchQueue(stream, () => slow.abort())
+    const watch = new Watch({
+      collection: cache.collection(resource.keyPrefix),
+      prefix: collectionPrefix(resource, namespace),
+      selection: selectionOf(resource.kind, options.labels, options.fields),
+      options,
+      output: this.#outputContext(resource, output),
+      queue,
+      store,
+      clock,
+    })
+    await watch.run(AbortSignal.any([context.signal, slow.signal]))
+  }
+
+  async #create(context: RequestContext, resource: Resource): Promise<void> {
+    const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
+    const object = await readObject(context, resource)
+    const item = await createObject(this.#parts.writer, object, writeRequestOf(context, resource))
+    await this.#sendItem(context, 201, item, resource, output)
+  }
+
+  async #update(context: RequestContext, resource: Resource): Promise<void> {
+    const { writer } = this.#parts
+    const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
+    const request = writeRequestOf(context, resource)
+    const object = await readObject(context, resource)
+    checkName(object, request.name)
+    const allowsCreate = writer.parts.strategyOf(resource).allowsCreateOnUpdate === true && request.subresource === ''
+    const create = allowsCreate ? () => createObject(writer, structuredClone(object), request) : undefined
+    const { item, created } = await updateObject(writer, request, () => structuredClone(object), create)
+    await this.#sendItem(context, created ? 201 : 200, item, resource, output)
+  }
+
+  async #patch(context: RequestContext, resource: Resource): Promise<void> {
+    const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
+    const produce = await patchProducer(context, resource)
+    const { item } = await updateObject(this.#parts.writer, writeRequestOf(context, resource), produce)
+    await this.#sendItem(context, 200, item, resource, output)
+  }
+
+  async #delete(context: RequestContext, resource: Resource): Promise<void> {
+    const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
+    const { options, dryRun } = await readDeleteOptions(context)
+    const base = writeRequestOf(context, resource)
+    const request = { ...base, dryRun: base.dryRun || dryRun }
+    const { outcome, item } = await deleteObject(this.#parts.writer, request, options)
+    if (outcome === 'waiting') return await this.#sendItem(context, 200, item, resource, output)
+    const { name, uid } = item.object().metadata ?? {}
+    const details = { name: name ?? '', group: resource.group, kind: resource.row.resource, uid: uid ?? '' }
+    const { encoding } = output.representation
+    const body = encodeBody(successStatus(details) as unknown as KubeObject, encoding, output.pretty)
+    await respond(context, 200, contentType(output), body)
+  }
+
+  async #deleteCollection(context: RequestContext, { namespace }: ResourceRequest, resource: Resource): Promise<void> {
+    const output = this.#negotiate(context, BUILT_IN_COLLECTION, false)
+    const { options: deleteOptions, dryRun } = await readDeleteOptions(context)
+    const options = readCollectionOptions(context.query, resource.kind, false)
+    const { items, metadata } = await this.#parts.reader.list(resource, namespace, options, context.signal)
+    const base = writeRequestOf(context, resource)
+    for (const item of items) {
+      const { name = '', namespace: itemNamespace = '' } = item.object().metadata ?? {}
+      const request = { ...base, name, namespace: itemNamespace, dryRun: base.dryRun || dryRun }
+      await deleteObject(this.#parts.writer, request, deleteOptions).catch(ignoreGone)
+    }
+    const body = listBody(items, metadata, this.#outputContext(resource, output))
+    await respond(context, 200, contentType(output), body)
+  }
+
+  #negotiate({ exchange, query }: RequestContext, offer: RouteOffer, stream: boolean): NegotiatedOutput {
+    const request = {
+      accept: exchange.headers.get('accept'),
+      userAgent: exchange.headers.get('user-agent'),
+      pretty: query.get('pretty') ?? undefined,
+      includeObject: query.get('includeObject') ?? undefined,
+      stream,
+    }
+    return negotiateOutput(request, offer)
+  }
+
+  #outputContext(resource: Resource, { representation, pretty }: NegotiatedOutput): OutputContext {
+    return { resource, representation, pretty, nowMs: this.#parts.clock.nowMs() }
+  }
+
+  async #sendItem(
+    context: RequestContext,
+    status: number,
+    item: Item,
+    resource: Resource,
+    output: NegotiatedOutput,
+  ): Promise<void> {
+    await respond(context, status, contentType(output), objectBody(item, this.#outputContext(resource, output)))
+  }
+}
+
+function contentType({ representation, stream }: NegotiatedOutput): { 'content-type': string } {
+  return { 'content-type': responseContentType(representation, { stream }) }
+}
+
+/** The name in the path decides; an object that names another one is a mistake, not a rename. */
+function checkName(object: KubeObject, name: string): void {
+  const own = object.metadata?.name ?? ''
+  if (own === '') object.metadata = { ...object.metadata, name }
+  else if (own !== name) {
+    throw badRequest(`the name of the object (${own}) does not match the name on the URL (${name})`)
+  }
+}
+
+/** Somebody else deleted it first: just as well. */
+function ignoreGone(error: unknown): void {
+  if (!isNotFound(error)) throw error
+}

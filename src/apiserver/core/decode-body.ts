@@ -1,0 +1,123 @@
+/** A request body as an object of the resource it is sent to: decoded, of the right kind, with unknown fields reported. */
+import { parse as parseYaml } from 'yaml'
+import { parseJson } from '../../kube/codec/json.ts'
+import { decodeMessage, decodeProtobuf, encodeMessage } from '../../kube/codec/object-codec.ts'
+import { negotiateBody } from '../../kube/negotiation-body.ts'
+import type { KubeObject } from '../../kube/objects.ts'
+import { WireError } from '../../kube/protobuf/wire-error.ts'
+import type { Encoding } from '../../kube/representation.ts'
+import type { MessageType } from '../../kube/schema/schema.ts'
+import { badRequest, requestEntityTooLarge } from '../../kube/status/index.ts'
+import type { RequestContext } from '../chain/handler.ts'
+import { BodyTooLargeError } from '../serving/exchange.ts'
+import { findDuplicateKeys } from './duplicate-keys.ts'
+
+/** What an API server takes; etcd refuses objects of half the size. */
+export const MAX_BODY_BYTES = 3 * 1024 * 1024
+
+export interface ExpectedKind {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly message: MessageType
+}
+
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
+
+export async function readBodyBytes(context: RequestContext): Promise<Buffer> {
+  try {
+    return await context.exchange.readBody(MAX_BODY_BYTES)
+  } catch (error) {
+    if (error instanceof BodyTooLargeError) throw requestEntityTooLarge(`limit is ${MAX_BODY_BYTES}`)
+    throw error
+  }
+}
+
+export async function readObject(context: RequestContext, expected: ExpectedKind): Promise<KubeObject> {
+  const encoding = negotiateBody(context.exchange.headers.get('content-type'))
+  const body = await readBodyBytes(context)
+  const object = decode(body, encoding, expected)
+  checkType(object, expected)
+  const text = encoding === 'json' ? body.toString('utf8') : undefined
+  return conform(object, expected, fieldValidationOf(context), context, text)
+}
+
+/**
+ * The object as the type has it: fields in order, zeros in place, nothing unknown. What is dropped on the way is a warning
+ * or, if the client asked for strictness, an error.
+ */
+export function conform(
+  object: KubeObject,
+  expected: ExpectedKind,
+  validation: FieldValidation,
+  context: Pick<RequestContext, 'warnings'>,
+  jsonText?: string,
+): KubeObject {
+  const { apiVersion, kind, message } = expected
+  try {
+    const { bytes, dropped } = encodeMessage(message, object)
+    const unknown = dropped.names.map((name) => `unknown field ${JSON.stringify(name)}`)
+    const duplicates = jsonText === undefined || validation === 'Ignore' ? [] : findDuplicateKeys(jsonText)
+    const problems = [...unknown, ...duplicates.map((name) => `duplicate field ${JSON.stringify(name)}`)]
+    if (problems.length > 0) reportProblems(problems, expected, validation, context)
+    return { kind, apiVersion, ...decodeMessage(message, bytes).value }
+  } catch (error) {
+    if (error instanceof WireError) throw unusable(expected, error.message)
+    throw error
+  }
+}
+
+export function fieldValidationOf({ query }: RequestContext): FieldValidation {
+  const value = query.get('fieldValidation') ?? ''
+  if (value === '') return 'Warn'
+  if (value === 'Ignore' || value === 'Warn' || value === 'Strict') return value
+  throw badRequest(
+    `fieldValidation: Unsupported value: ${JSON.stringify(value)}: supported values: "Ignore", "Strict", "Warn"`,
+  )
+}
+
+function reportProblems(
+  problems: readonly string[],
+  { apiVersion, kind }: ExpectedKind,
+  validation: FieldValidation,
+  { warnings }: Pick<RequestContext, 'warnings'>,
+): void {
+  if (validation === 'Warn') for (const problem of problems) warnings.add(problem)
+  if (validation !== 'Strict') return
+  const version = apiVersion.slice(apiVersion.indexOf('/') + 1)
+  throw badRequest(
+    `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: strict decoding error: ${problems.join(', ')}`,
+  )
+}
+
+function decode(body: Buffer, encoding: Encoding, expected: ExpectedKind): KubeObject {
+  try {
+    const value = encoding === 'protobuf' ? decodeProtobuf(body).object : parseText(body.toString('utf8'), encoding)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as KubeObject
+  } catch (error) {
+    if (error instanceof WireError || error instanceof Error) throw unusable(expected, error.message)
+    throw error
+  }
+  throw unusable(expected, 'the body is not an object')
+}
+
+function parseText(text: string, encoding: Encoding): unknown {
+  return encoding === 'yaml' ? parseYaml(text, { maxAliasCount: 100 }) : parseJson(text)
+}
+
+function unusable({ apiVersion, kind }: ExpectedKind, why: string): Error {
+  const version = apiVersion.slice(apiVersion.indexOf('/') + 1)
+  return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`)
+}
+
+/** A body may leave its type away; one that names another type is not what the client meant to send here. */
+function checkType(object: KubeObject, expected: ExpectedKind): void {
+  const { apiVersion = '', kind = '' } = object
+  if (apiVersion !== '' && apiVersion !== expected.apiVersion) {
+    throw badRequest(
+      `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
+    )
+  }
+  if (kind !== '' && kind !== expected.kind) {
+    throw badRequest(`the kind in the data (${kind}) does not match the expected kind (${expected.kind})`)
+  }
+}

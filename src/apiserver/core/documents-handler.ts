@@ -1,0 +1,85 @@
+/** The documents about the API itself: version, discovery, OpenAPI. */
+import { kubernetesVersion } from '../../kube/schema/schema.ts'
+import type { RequestContext } from '../chain/handler.ts'
+import type { Delegate } from '../delegation/delegate.ts'
+import type { DiscoveryDocuments } from '../discovery/documents.ts'
+import type { OpenApiDocuments } from '../openapi/documents.ts'
+import { respond } from '../serving/respond.ts'
+
+export interface Documents {
+  readonly discovery: DiscoveryDocuments
+  readonly openApi: OpenApiDocuments
+}
+
+export function documentsHandler({ discovery, openApi }: Documents): Delegate {
+  return async (context) => {
+    const { info, exchange } = context
+    if (info.kind !== 'non-resource' || !['get', 'head'].includes(info.verb)) return false
+    const answer =
+      versionDocument(info.path) ??
+      openApiAnswer(openApi, info.path, context) ??
+      discoveryAnswer(discovery, info.path, context)
+    if (answer === undefined) return false
+    await respond(context, answer.status, answer.headers, exchange.method === 'HEAD' ? Buffer.alloc(0) : answer.body)
+    return true
+  }
+}
+
+interface DocumentAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+function versionDocument(path: string): DocumentAnswer | undefined {
+  if (path !== '/version' && path !== '/version/') return undefined
+  const gitVersion = kubernetesVersion()
+  const [major = '', minor = ''] = gitVersion.slice(1).split('.')
+  const version = {
+    major,
+    minor,
+    emulationMajor: major,
+    emulationMinor: minor,
+    minCompatibilityMajor: major,
+    minCompatibilityMinor: String(Number(minor) - 1),
+    gitVersion,
+    gitCommit: '',
+    gitTreeState: '',
+    buildDate: '1970-01-01T00:00:00Z',
+    goVersion: `node${process.versions.node}`,
+    compiler: 'causeway',
+    platform: `${process.platform}/${process.arch}`,
+  }
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(JSON.stringify(version, null, 2)),
+  }
+}
+
+function openApiAnswer(
+  openApi: OpenApiDocuments,
+  path: string,
+  { exchange, query }: RequestContext,
+): DocumentAnswer | undefined {
+  return openApi.openApiDocument(path, {
+    accept: exchange.headers.get('accept') ?? '',
+    hash: query.get('hash') ?? '',
+    ifNoneMatch: exchange.headers.get('if-none-match') ?? '',
+  })
+}
+
+function discoveryAnswer(
+  discovery: DiscoveryDocuments,
+  path: string,
+  { exchange, query }: RequestContext,
+): DocumentAnswer | undefined {
+  if (!/^\/apis?(\/|$)/.test(path)) return undefined
+  const output = discovery.negotiate(path, {
+    accept: exchange.headers.get('accept'),
+    userAgent: exchange.headers.get('user-agent'),
+    pretty: query.get('pretty') ?? undefined,
+    stream: false,
+  })
+  return discovery.discoveryDocument(path, output, exchange.headers.get('if-none-match'))
+}

@@ -1,0 +1,81 @@
+/**
+ * One stored object in memory: the bytes of its JSON as it is sent, and what is worked out from them on demand. An item
+ * never changes; a new state of the object is a new item.
+ *
+ * The store keeps the JSON without a resourceVersion, since only the store knows that number, and only after the write.
+ * It is put in here, behind the uid, where an API server prints it.
+ */
+
+import { parseJson, printJson } from '../../kube/codec/json.ts'
+import { encodeProtobuf } from '../../kube/codec/object-codec.ts'
+import type { KubeObject } from '../../kube/objects.ts'
+import type { StoredEntry } from '../storage/store.ts'
+
+const uidMember = Buffer.from('"uid":"')
+const quote = 0x22
+
+export class Item {
+  readonly key: string
+  readonly revision: number
+  /** The object in JSON, complete, without a line feed. */
+  readonly json: Buffer
+  #labels: Readonly<Record<string, string>> | undefined
+  #protobuf: Buffer | undefined
+
+  constructor(key: string, revision: number, json: Buffer) {
+    this.key = key
+    this.revision = revision
+    this.json = json
+  }
+
+  static fromEntry(entry: StoredEntry): Item {
+    return new Item(entry.key, entry.modRevision, insertVersion(entry.value, entry.modRevision))
+  }
+
+  /** The same state under another revision: what a watcher is told of an object that has gone. */
+  at(revision: number): Item {
+    const mine = Buffer.from(`"resourceVersion":"${this.revision}"`)
+    const start = this.json.indexOf(mine)
+    const parts = [
+      this.json.subarray(0, start),
+      Buffer.from(`"resourceVersion":"${revision}"`),
+      this.json.subarray(start + mine.length),
+    ]
+    return new Item(this.key, revision, Buffer.concat(parts))
+  }
+
+  /** A fresh copy, for the caller to change. */
+  object(): KubeObject {
+    return parseJson(this.json.toString('utf8')) as KubeObject
+  }
+
+  get labels(): Readonly<Record<string, string>> {
+    this.#labels ??= this.object().metadata?.labels ?? {}
+    return this.#labels
+  }
+
+  /** The object in its envelope. Kept: objects are read far more often than written. */
+  get protobuf(): Buffer {
+    this.#protobuf ??= encodeProtobuf(this.object()).bytes
+    return this.#protobuf
+  }
+}
+
+/** What the store keeps: the JSON of the object without its resourceVersion. The object must have a uid. */
+export function storedValue(object: KubeObject): Buffer {
+  const { resourceVersion: _version, ...metadata } = object.metadata ?? {}
+  return Buffer.from(printJson({ ...object, metadata }))
+}
+
+/** Names and namespaces hold no quotes, so the first uid in the text is the object's own. */
+function insertVersion(value: Buffer, revision: number): Buffer {
+  const member = value.indexOf(uidMember)
+  if (member === -1) throw new Error('a stored object has no uid')
+  const end = value.indexOf(quote, member + uidMember.length) + 1
+  const version = Buffer.from(`,"resourceVersion":"${revision}"`)
+  const json = Buffer.allocUnsafe(value.length + version.length)
+  value.copy(json, 0, 0, end)
+  version.copy(json, end)
+  value.copy(json, end + version.length, end)
+  return json
+}

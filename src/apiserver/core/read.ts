@@ -1,0 +1,141 @@
+/** Get and list: answered from memory, as of now or as of a revision that the client names. */
+import type { ListMeta } from '../../kube/objects.ts'
+import { notFound, resourceExpired, tooLargeResourceVersion } from '../../kube/status/index.ts'
+import type { RequestContext } from '../chain/handler.ts'
+import type { Store } from '../storage/store.ts'
+import { CompactedError, FutureRevisionError } from '../storage/store-errors.ts'
+import { formatContinueToken, parseContinueToken } from './continue-token.ts'
+import { Item } from './item.ts'
+import { type CollectionOptions, namedRevision } from './list-options.ts'
+import type { ObjectCache } from './object-cache.ts'
+import { collectionPrefix, keyOf, type Resource } from './resource.ts'
+import { type Selection, selectionOf, selectsEverything } from './selection.ts'
+
+/** How long a reader waits for a revision that the store has not reached; API servers wait as long. */
+export const FUTURE_REVISION_WAIT_MS = 3_000
+
+export interface ListedItems {
+  readonly items: readonly Item[]
+  readonly metadata: ListMeta
+}
+
+export class Reader {
+  readonly #store: Store
+  readonly #cache: ObjectCache
+  readonly #waitMs: (ms: number, signal: AbortSignal) => Promise<void>
+
+  constructor(store: Store, cache: ObjectCache, wait: (ms: number, signal: AbortSignal) => Promise<void>) {
+    this.#store = store
+    this.#cache = cache
+    this.#waitMs = wait
+  }
+
+  async get(resource: Resource, namespace: string, name: string, context: RequestContext): Promise<Item> {
+    await this.catchUp(context.query.get('resourceVersion') ?? '', context.signal)
+    const item = this.#cache.collection(resource.keyPrefix).get(keyOf(resource, namespace, name))
+    if (item === undefined) throw notFound(resource.groupResource, name)
+    return item
+  }
+
+  async list(
+    resource: Resource,
+    namespace: string,
+    options: CollectionOptions,
+    signal: AbortSignal,
+  ): Promise<ListedItems> {
+    const selection = selectionOf(resource.kind, options.labels, options.fields)
+    if (options.continueToken !== '') return await this.#nextPage(resource, namespace, options, selection)
+    if (options.resourceVersionMatch === 'Exact') {
+      const revision = namedRevision(options.resourceVersion) ?? 0
+      return await this.#listAt(resource, namespace, options, selection, revision, '')
+    }
+    await this.catchUp(options.resourceVersion, signal)
+    const collection = this.#cache.collection(resource.keyPrefix)
+    const prefix = collectionPrefix(resource, namespace)
+    const selected = collection.list(prefix).filter(selection)
+    return page(selected, selected.length, collection.revision, prefix, options, selection)
+  }
+
+  /** The present, at least as new as the client asked; "0" is content with what is in memory. */
+  async catchUp(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    if (resourceVersion === '0') return
+    const wanted = namedRevision(resourceVersion)
+    if (wanted === undefined) {
+      await this.#cache.waitFor(await this.#store.revision(), signal)
+      return
+    }
+    if (this.#cache.revision >= wanted) return
+    const late = new AbortController()
+    const timer = this.#waitMs(FUTURE_REVISION_WAIT_MS, late.signal).then(
+      () => late.abort(tooLargeResourceVersion(wanted, this.#cache.revision, 1)),
+      () => {},
+    )
+    try {
+      await this.#cache.waitFor(wanted, AbortSignal.any([signal, late.signal]))
+    } finally {
+      late.abort()
+      await timer
+    }
+  }
+
+  async #nextPage(
+    resource: Resource,
+    namespace: string,
+    options: CollectionOptions,
+    selection: Selection,
+  ): Promise<ListedItems> {
+    const { revision, lastKey } = parseContinueToken(options.continueToken)
+    const prefix = collectionPrefix(resource, namespace)
+    if (revision >= 0) return await this.#listAt(resource, namespace, options, selection, revision, prefix + lastKey)
+    const collection = this.#cache.collection(resource.keyPrefix)
+    const rest = collection.list(prefix, prefix + lastKey).filter(selection)
+    return page(rest, rest.length, collection.revision, prefix, options, selection)
+  }
+
+  /** A snapshot of the past comes from the store, page by page; nothing is held open in between. */
+  async #listAt(
+    resource: Resource,
+    namespace: string,
+    options: CollectionOptions,
+    selection: Selection,
+    revision: number,
+    after: string,
+  ): Promise<ListedItems> {
+    const prefix = collectionPrefix(resource, namespace)
+    try {
+      const position = after === '' ? {} : { after }
+      const { entries } = await this.#store.list(prefix, { revision, ...position })
+      const items = entries.map((entry) => Item.fromEntry(entry)).filter(selection)
+      return page(items, items.length, revision, prefix, options, selection)
+    } catch (error) {
+      if (error instanceof FutureRevisionError) throw tooLargeResourceVersion(revision, error.currentRevision, 1)
+      if (!(error instanceof CompactedError)) throw error
+      if (after === '') throw resourceExpired(`The resourceVersion for the provided list is too old.`)
+      const token = formatContinueToken({ revision: -1, lastKey: after.slice(prefix.length) })
+      throw resourceExpired(
+        'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
+        token,
+      )
+    }
+  }
+}
+
+function page(
+  items: readonly Item[],
+  total: number,
+  revision: number,
+  prefix: string,
+  { limit }: CollectionOptions,
+  selection: Selection,
+): ListedItems {
+  const resourceVersion = String(revision)
+  if (limit <= 0 || total <= limit) return { items, metadata: { resourceVersion } }
+  const shown = items.slice(0, limit)
+  const lastKey = (shown.at(-1) as Item).key.slice(prefix.length)
+  const metadata = { resourceVersion, continue: formatContinueToken({ revision, lastKey }) }
+  // With a selector nobody knows what is left without looking; API servers do not say either.
+  return {
+    items: shown,
+    metadata: selectsEverything(selection) ? { ...metadata, remainingItemCount: total - limit } : metadata,
+  }
+}

@@ -1,0 +1,60 @@
+/** What the API server knows about one resource in one version: where its objects live and what is special about them. */
+import { findResource, joinGroupVersion, type ResourceRow } from '../../kube/schema/catalogue.ts'
+import { findKind, type MessageType } from '../../kube/schema/schema.ts'
+import type { GroupKind, GroupResource } from '../../kube/status/index.ts'
+
+export interface Resource {
+  readonly group: string
+  readonly version: string
+  /** `v1`, `apps/v1`: what objects of this version write into apiVersion. */
+  readonly apiVersion: string
+  readonly row: ResourceRow
+  readonly kind: string
+  readonly namespaced: boolean
+  /** apiVersion in which the objects are kept. */
+  readonly storedApiVersion: string
+  /** The message of the kind in this version. */
+  readonly message: MessageType
+  /** Keys of all objects start with this. */
+  readonly keyPrefix: string
+  /** For error texts. */
+  readonly groupResource: GroupResource
+  readonly groupKind: GroupKind
+}
+
+/** undefined where the release has no such resource, or keeps no objects of it. */
+export function storedResource(group: string, version: string, resource: string): Resource | undefined {
+  const row = findResource(group, version, resource)
+  if (row?.stored === undefined) return undefined
+  const apiVersion = joinGroupVersion(group, version)
+  const kind = findKind(apiVersion, row.kind)
+  if (kind === undefined) return undefined
+  return {
+    group,
+    version,
+    apiVersion,
+    row,
+    kind: row.kind,
+    namespaced: row.namespaced,
+    storedApiVersion: row.stored,
+    message: kind.message,
+    keyPrefix: `${keyGroup(row.stored)}/${resource}/`,
+    groupResource: { group, resource },
+    groupKind: { group, kind: row.kind },
+  }
+}
+
+/** Both versions of an Event live in one place: the key is that of the stored version's group. */
+function keyGroup(storedApiVersion: string): string {
+  const slash = storedApiVersion.indexOf('/')
+  return slash === -1 ? 'core' : storedApiVersion.slice(0, slash)
+}
+
+export function keyOf(resource: Resource, namespace: string, name: string): string {
+  return resource.namespaced ? `${resource.keyPrefix}${namespace}/${name}` : `${resource.keyPrefix}${name}`
+}
+
+/** The prefix of a collection: all of it, or one namespace. */
+export function collectionPrefix(resource: Resource, namespace: string): string {
+  return resource.namespaced && namespace !== '' ? `${resource.keyPrefix}${namespace}/` : resource.keyPrefix
+}

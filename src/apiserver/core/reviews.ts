@@ -1,0 +1,89 @@
+/** Resources that keep nothing: the question comes in, the answer goes out. */
+
+import { negotiateOutput } from '../../kube/negotiation.ts'
+import { BUILT_IN_OBJECT } from '../../kube/negotiation-offers.ts'
+import type { KubeObject } from '../../kube/objects.ts'
+import { responseContentType } from '../../kube/representation.ts'
+import type { ResourceRequest } from '../../kube/request-info.ts'
+import { joinGroupVersion } from '../../kube/schema/catalogue.ts'
+import { findKind } from '../../kube/schema/schema.ts'
+import { methodNotSupported } from '../../kube/status/index.ts'
+import type { Authorizer } from '../auth/authorizer.ts'
+import {
+  reviewLocalSubjectAccess,
+  reviewSelfSubjectAccess,
+  reviewSelfSubjectRules,
+  reviewSubjectAccess,
+} from '../auth/review.ts'
+import type { RequestContext } from '../chain/handler.ts'
+import { encodeBody } from '../serving/encode-body.ts'
+import { respond } from '../serving/respond.ts'
+import { conform, readObject } from './decode-body.ts'
+
+type Review = (review: KubeObject, context: RequestContext, info: ResourceRequest) => KubeObject | Promise<KubeObject>
+
+export interface ReviewParts {
+  readonly authorizer: Authorizer
+  reviewToken(review: KubeObject): Promise<KubeObject>
+}
+
+export class Reviews {
+  readonly #reviews: ReadonlyMap<string, readonly [kind: string, review: Review]>
+
+  constructor(parts: ReviewParts) {
+    const { authorizer } = parts
+    this.#reviews = new Map<string, readonly [string, Review]>([
+      ['subjectaccessreviews', ['SubjectAccessReview', (review) => reviewSubjectAccess(review, authorizer)]],
+      [
+        'localsubjectaccessreviews',
+        [
+          'LocalSubjectAccessReview',
+          (review, _context, info) => reviewLocalSubjectAccess(review, info.namespace, authorizer),
+        ],
+      ],
+      [
+        'selfsubjectaccessreviews',
+        ['SelfSubjectAccessReview', (review, { user }) => reviewSelfSubjectAccess(review, user, authorizer)],
+      ],
+      [
+        'selfsubjectrulesreviews',
+        ['SelfSubjectRulesReview', (review, { user }) => reviewSelfSubjectRules(review, user, authorizer)],
+      ],
+      ['selfsubjectreviews', ['SelfSubjectReview', (review, context) => whoAmI(review, context)]],
+      ['tokenreviews', ['TokenReview', (review) => parts.reviewToken(review)]],
+    ])
+  }
+
+  /** False when the resource is none of them. */
+  async handle(context: RequestContext, info: ResourceRequest): Promise<boolean> {
+    const known = this.#reviews.get(info.resource)
+    if (known === undefined || !info.apiGroup.endsWith('.k8s.io')) return false
+    if (info.verb !== 'create') throw methodNotSupported({ group: info.apiGroup, resource: info.resource }, info.verb)
+    const [kind, review] = known
+    const apiVersion = joinGroupVersion(info.apiGroup, info.apiVersion)
+    const message = findKind(apiVersion, kind)?.message
+    if (message === undefined) return false
+    const expected = { apiVersion, kind, message }
+    const output = negotiateOutput(
+      {
+        accept: context.exchange.headers.get('accept'),
+        userAgent: context.exchange.headers.get('user-agent'),
+        pretty: context.query.get('pretty') ?? undefined,
+        stream: false,
+      },
+      BUILT_IN_OBJECT,
+    )
+    const answer = await review(await readObject(context, expected), context, info)
+    const ordered = conform(answer, expected, 'Ignore', context)
+    const { encoding } = output.representation
+    const headers = { 'content-type': responseContentType(output.representation, { stream: false }) }
+    await respond(context, 201, headers, encodeBody(ordered, encoding, output.pretty))
+    return true
+  }
+}
+
+function whoAmI(review: KubeObject, { user }: RequestContext): KubeObject {
+  const { name, uid, groups, extra } = user
+  const userInfo = { username: name, ...(uid === '' ? {} : { uid }), groups, extra }
+  return { ...review, status: { userInfo } }
+}

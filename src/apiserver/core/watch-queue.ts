@@ -1,0 +1,54 @@
+/**
+ * The frames that wait for one watcher. The stream takes as much as the client reads; what does not fit waits here, up to
+ * a limit, and a client that falls behind further is cut off: it will list again, and nobody else notices.
+ */
+import type { ResponseStream } from '../serving/exchange.ts'
+
+/** A client that is this far behind is better served by a new list. */
+export const MAX_WATCH_QUEUE_BYTES = 32 * 1024 * 1024
+
+export class WatchQueue {
+  readonly #stream: ResponseStream
+  readonly #overflow: () => void
+  #frames: Buffer[] = []
+  #bytes = 0
+  #flowing = true
+
+  constructor(stream: ResponseStream, overflow: () => void) {
+    this.#stream = stream
+    this.#overflow = overflow
+  }
+
+  push(frame: Buffer): void {
+    if (this.#flowing) {
+      if (!this.#stream.write(frame)) this.#waitForDrain()
+      return
+    }
+    this.#bytes += frame.length
+    if (this.#bytes > MAX_WATCH_QUEUE_BYTES) this.#overflow()
+    else this.#frames.push(frame)
+  }
+
+  /** Ends the stream after what is queued. */
+  end(): void {
+    if (this.#frames.length > 0) this.#stream.write(Buffer.concat(this.#frames))
+    this.#frames = []
+    this.#stream.end()
+  }
+
+  #waitForDrain(): void {
+    this.#flowing = false
+    this.#stream.drained().then(
+      () => this.#resume(),
+      () => {},
+    )
+  }
+
+  #resume(): void {
+    this.#flowing = true
+    const frames = this.#frames
+    this.#frames = []
+    this.#bytes = 0
+    if (frames.length > 0 && !this.#stream.write(Buffer.concat(frames))) this.#waitForDrain()
+  }
+}

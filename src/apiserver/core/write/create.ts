@@ -1,0 +1,56 @@
+/** Create: a new object under a name of the client's choosing or of ours. */
+import { randomUUID } from 'node:crypto'
+import type { KubeObject } from '../../../kube/objects.ts'
+import { alreadyExists, badRequest, generateNameConflict } from '../../../kube/status/index.ts'
+import type { Item } from '../item.ts'
+import { keyOf } from '../resource.ts'
+import { generateName } from './generate-name.ts'
+import { placeInNamespace, type WriteRequest } from './write-request.ts'
+import type { Writer } from './writer.ts'
+
+/** A generated name that is taken is drawn again so often before the client is told. */
+const maxNameTries = 8
+
+export async function createObject(writer: Writer, given: KubeObject, request: WriteRequest): Promise<Item> {
+  const { resource } = request
+  placeInNamespace(given, request)
+  const { name = '', generateName: base = '', resourceVersion = '' } = given.metadata ?? {}
+  if (resourceVersion !== '') throw badRequest('resourceVersion should not be set on objects to be created')
+  const isGenerated = name === '' && base !== ''
+  for (let attempt = 1; ; attempt++) {
+    const object = structuredClone(given)
+    if (isGenerated && object.metadata !== undefined) object.metadata.name = generateName(base)
+    const ready = await prepare(writer, object, request)
+    const readyName = ready.metadata?.name ?? ''
+    const key = keyOf(resource, request.namespace, readyName)
+    const taken = request.dryRun && (await writer.current(key, request)) !== undefined
+    const item = taken ? undefined : await writer.put(key, ready, 0, request)
+    if (item !== undefined) return item
+    if (!isGenerated) throw alreadyExists(resource.groupResource, readyName)
+    if (attempt === maxNameTries) throw generateNameConflict(resource.groupResource, readyName, 1)
+  }
+}
+
+async function prepare(writer: Writer, object: KubeObject, request: WriteRequest): Promise<KubeObject> {
+  const strategy = writer.parts.strategyOf(request.resource)
+  const context = writer.writeContext(request)
+  strategy.applyDefaults?.(object)
+  strategy.prepareForCreate?.(object, context)
+  own(object, writer.timestamp(), strategy.generation?.initial ?? 0)
+  const admission = writer.admissionRequest(request, 'CREATE', object, undefined)
+  await writer.parts.admission.admit(admission)
+  const ready = writer.inOrder(object, request)
+  writer.judge(ready, request, strategy.validate?.(ready) ?? [])
+  for (const warning of strategy.warningsOnCreate?.(ready) ?? []) request.warnings.add(warning)
+  await writer.parts.admission.validate({ ...admission, object: ready })
+  return ready
+}
+
+/** What only the server may say about a new object. */
+function own(object: KubeObject, now: string, generation: number): void {
+  const metadata = object.metadata ?? {}
+  const { deletionTimestamp: _at, deletionGracePeriodSeconds: _grace, managedFields: _fields, ...kept } = metadata
+  object.metadata = { ...kept, uid: randomUUID(), creationTimestamp: now }
+  if (generation > 0) object.metadata.generation = generation
+  else delete object.metadata.generation
+}

@@ -1,0 +1,135 @@
+/**
+ * Update: a new state of an object that exists. `produce` makes it from the present one, and is asked again when somebody
+ * else was faster and the client did not insist on a version.
+ */
+import type { KubeObject, ObjectMeta } from '../../../kube/objects.ts'
+import { conflict, notFound } from '../../../kube/status/index.ts'
+import type { KindStrategy } from '../../kinds/strategy.ts'
+import { type Item, storedValue } from '../item.ts'
+import { keyOf } from '../resource.ts'
+import { placeInNamespace, type WriteRequest } from './write-request.ts'
+import type { Writer } from './writer.ts'
+
+/** Under contention every round has one winner; this many rounds lose only if as many others win. */
+const maxTries = 10
+
+const modified = 'the object has been modified; please apply your changes to the latest version and try again'
+
+export interface Updated {
+  /** undefined when the update let the object go: its last finalizer was taken away. */
+  readonly item: Item
+  readonly created: boolean
+}
+
+export async function updateObject(
+  writer: Writer,
+  request: WriteRequest,
+  produce: (old: KubeObject) => KubeObject | Promise<KubeObject>,
+  createInstead?: () => Promise<Item>,
+): Promise<Updated> {
+  const { resource, namespace, name } = request
+  const key = keyOf(resource, namespace, name)
+  for (let attempt = 1; ; attempt++) {
+    const current = await writer.current(key, request)
+    if (current === undefined) {
+      if (createInstead === undefined) throw notFound(resource.groupResource, name)
+      return { item: await createInstead(), created: true }
+    }
+    const old = current.object()
+    const produced = await produce(structuredClone(old))
+    const insists = checkPreconditions(produced, old, request)
+    const next = await prepare(writer, produced, old, request)
+    const item = await settle(writer, key, current, next, request)
+    if (item !== undefined) return { item, created: false }
+    if (insists || attempt === maxTries) throw conflict(resource.groupResource, name, modified)
+  }
+}
+
+/** True when the client named the version that it wants to replace. */
+function checkPreconditions(object: KubeObject, old: KubeObject, { resource, name }: WriteRequest): boolean {
+  const given = object.metadata ?? {}
+  const present = old.metadata ?? {}
+  if (given.uid !== undefined && given.uid !== '' && given.uid !== present.uid) {
+    const why = `Precondition failed: UID in precondition: ${given.uid}, UID in object meta: ${present.uid}`
+    throw conflict(resource.groupResource, name, why)
+  }
+  const version = given.resourceVersion ?? ''
+  if (version !== '' && version !== present.resourceVersion) throw conflict(resource.groupResource, name, modified)
+  return version !== ''
+}
+
+async function prepare(
+  writer: Writer,
+  object: KubeObject,
+  old: KubeObject,
+  request: WriteRequest,
+): Promise<KubeObject> {
+  const strategy = writer.parts.strategyOf(request.resource)
+  const context = writer.writeContext(request)
+  placeInNamespace(object, request)
+  keepOwned(object, old)
+  strategy.applyDefaults?.(object)
+  if (request.subresource === 'status') strategy.prepareForStatusUpdate?.(object, old, context)
+  else strategy.prepareForUpdate?.(object, old, context)
+  const admission = writer.admissionRequest(request, 'UPDATE', object, old)
+  await writer.parts.admission.admit(admission)
+  const ready = writer.inOrder(object, request)
+  countGeneration(ready, old, strategy, request)
+  const errors =
+    request.subresource === 'status'
+      ? strategy.validateStatusUpdate?.(ready, old)
+      : strategy.validateUpdate?.(ready, old, context)
+  writer.judge(ready, request, errors ?? [])
+  for (const warning of strategy.warningsOnUpdate?.(ready, old) ?? []) request.warnings.add(warning)
+  await writer.parts.admission.validate({ ...admission, object: ready })
+  return ready
+}
+
+/** What a client may repeat or leave out, but never change. */
+const ownedFields = [
+  'uid',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'generation',
+] as const
+
+function keepOwned(object: KubeObject, old: KubeObject): void {
+  const metadata: ObjectMeta = { ...object.metadata }
+  const present = old.metadata ?? {}
+  for (const field of ownedFields) {
+    delete metadata[field]
+    if (present[field] !== undefined) Object.assign(metadata, { [field]: present[field] })
+  }
+  if (present.resourceVersion !== undefined) metadata.resourceVersion = present.resourceVersion
+  delete metadata.managedFields
+  object.metadata = metadata
+}
+
+function countGeneration(object: KubeObject, old: KubeObject, strategy: KindStrategy, request: WriteRequest): void {
+  if (request.subresource === 'status' || strategy.generation === undefined || object.metadata === undefined) return
+  if (strategy.generation.hasChanged(object, old)) object.metadata.generation = (old.metadata?.generation ?? 0) + 1
+}
+
+/** Writes the new state, unless there is nothing new or nothing left to wait for. undefined: somebody was faster. */
+async function settle(
+  writer: Writer,
+  key: string,
+  current: Item,
+  next: KubeObject,
+  request: WriteRequest,
+): Promise<Item | undefined> {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = next.metadata ?? {}
+  const isReleased = deletionTimestamp !== undefined && finalizers.length === 0 && specFinalizers(next).length === 0
+  if (isReleased && deletionGracePeriodSeconds === 0) {
+    return (await writer.remove(key, current.revision, request)) ? current : undefined
+  }
+  if (storedValue(next).equals(storedValue(current.object()))) return current
+  return await writer.put(key, next, current.revision, request)
+}
+
+/** Namespaces have finalizers of their own in the spec. */
+function specFinalizers(object: KubeObject): readonly unknown[] {
+  const spec = object['spec'] as { finalizers?: unknown[] } | undefined
+  return object.kind === 'Namespace' ? (spec?.finalizers ?? []) : []
+}

@@ -1,0 +1,55 @@
+/** What every write needs to know. */
+import type { KubeObject } from '../../../kube/objects.ts'
+import { badRequest } from '../../../kube/status/index.ts'
+import type { UserInfo } from '../../auth/user.ts'
+import type { RequestContext } from '../../chain/handler.ts'
+import type { Resource } from '../resource.ts'
+
+export interface WriteRequest {
+  readonly resource: Resource
+  readonly subresource: string
+  readonly namespace: string
+  readonly name: string
+  readonly user: UserInfo
+  readonly dryRun: boolean
+  readonly signal: AbortSignal
+  readonly warnings: Set<string>
+}
+
+export function writeRequestOf(context: RequestContext, resource: Resource): WriteRequest {
+  if (context.info.kind !== 'resource') throw new Error('only requests for resources write')
+  const { subresource, namespace, name } = context.info
+  const { user, signal, warnings } = context
+  const dryRun = readDryRun(context.query.getAll('dryRun'))
+  return {
+    resource,
+    subresource,
+    namespace: resource.namespaced ? namespace : '',
+    name,
+    user,
+    dryRun,
+    signal,
+    warnings,
+  }
+}
+
+export function readDryRun(values: readonly string[]): boolean {
+  if (values.length === 0) return false
+  const unknown = values.find((value) => value !== 'All')
+  if (unknown === undefined) return true
+  throw badRequest(`dryRun: Unsupported value: ${JSON.stringify(unknown)}: supported values: "All"`)
+}
+
+/** The namespace of the object and of the path must agree; an object may leave its own away. */
+export function placeInNamespace(object: KubeObject, { resource, namespace }: WriteRequest): void {
+  const metadata = object.metadata ?? {}
+  object.metadata = metadata
+  if (!resource.namespaced) {
+    delete metadata.namespace
+    return
+  }
+  if (metadata.namespace === undefined || metadata.namespace === '') metadata.namespace = namespace
+  if (metadata.namespace !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+  }
+}

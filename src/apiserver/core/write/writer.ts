@@ -1,0 +1,106 @@
+/**
+ * Writes to the store on behalf of requests: what all writes share. A write is prepared, judged, committed under the
+ * condition that nobody was faster, and visible in memory before it is answered.
+ */
+
+import { formatTime } from '../../../kube/codec/time.ts'
+import type { KubeObject } from '../../../kube/objects.ts'
+import type { FieldError } from '../../../kube/status/index.ts'
+import { insufficientStorage, invalid, serviceUnavailable } from '../../../kube/status/index.ts'
+import type { Clock } from '../../../telemetry/clock.ts'
+import type { KindStrategy, WriteContext } from '../../kinds/strategy.ts'
+import type { Store, Transaction, TransactionResult } from '../../storage/store.ts'
+import { StoreFullError, StoreUnavailableError } from '../../storage/store-errors.ts'
+import type { Admission, AdmissionRequest } from '../admission.ts'
+import { conform } from '../decode-body.ts'
+import { Item, storedValue } from '../item.ts'
+import type { ObjectCache } from '../object-cache.ts'
+import type { Resource } from '../resource.ts'
+import type { WriteRequest } from './write-request.ts'
+
+export interface WriterParts {
+  readonly store: Store
+  readonly cache: ObjectCache
+  readonly clock: Clock
+  readonly admission: Admission
+  strategyOf(resource: Resource): KindStrategy
+}
+
+export class Writer {
+  readonly parts: WriterParts
+
+  constructor(parts: WriterParts) {
+    this.parts = parts
+  }
+
+  /** The present item, at least as new as every write that was answered before. */
+  async current(key: string, request: WriteRequest): Promise<Item | undefined> {
+    const { cache, store } = this.parts
+    await cache.waitFor(await store.revision(), request.signal)
+    return cache.collection(request.resource.keyPrefix).get(key)
+  }
+
+  /** Puts the object under its key if the key still has this revision; undefined when somebody was faster. */
+  async put(key: string, object: KubeObject, ifRevision: number, request: WriteRequest): Promise<Item | undefined> {
+    const value = storedValue(object)
+    if (request.dryRun) return Item.fromEntry({ key, value, createRevision: ifRevision, modRevision: ifRevision })
+    const result = await this.commit(
+      { conditions: [{ key, modRevision: ifRevision }], writes: [{ type: 'put', key, value }] },
+      request,
+    )
+    if (!result.committed) return undefined
+    return Item.fromEntry({ key, value, createRevision: result.revision, modRevision: result.revision })
+  }
+
+  /** True when it is gone; false when somebody was faster. */
+  async remove(key: string, ifRevision: number, request: WriteRequest): Promise<boolean> {
+    if (request.dryRun) return true
+    const conditions = [{ key, modRevision: ifRevision }]
+    return (await this.commit({ conditions, writes: [{ type: 'delete', key }] }, request)).committed
+  }
+
+  async commit(transaction: Transaction, { signal }: WriteRequest): Promise<TransactionResult> {
+    try {
+      const result = await this.parts.store.commit(transaction)
+      await this.parts.cache.waitFor(result.revision, signal)
+      return result
+    } catch (error) {
+      if (error instanceof StoreFullError) throw insufficientStorage(`the object could not be stored: ${error.message}`)
+      if (error instanceof StoreUnavailableError)
+        throw serviceUnavailable(`the store is unavailable: ${error.message}`, 1)
+      throw error
+    }
+  }
+
+  /** The object as its type prints it. Strategies and admission leave new fields wherever they put them. */
+  inOrder(object: KubeObject, { resource, warnings }: WriteRequest): KubeObject {
+    return conform(object, resource, 'Ignore', { warnings })
+  }
+
+  judge(object: KubeObject, { resource }: WriteRequest, errors: readonly FieldError[]): void {
+    if (errors.length === 0) return
+    const { name = '', generateName = '' } = object.metadata ?? {}
+    throw invalid(resource.groupKind, name === '' ? generateName : name, errors)
+  }
+
+  writeContext({ user, subresource }: WriteRequest): WriteContext {
+    return { nowMs: this.parts.clock.nowMs(), user, subresource }
+  }
+
+  admissionRequest(
+    request: WriteRequest,
+    operation: AdmissionRequest['operation'],
+    object: KubeObject | undefined,
+    old: KubeObject | undefined,
+  ): AdmissionRequest {
+    const { resource, subresource, namespace, user, dryRun, warnings } = request
+    const name = object?.metadata?.name ?? old?.metadata?.name ?? request.name
+    const warn = (text: string): void => void warnings.add(text)
+    return { operation, resource, subresource, namespace, name, user, dryRun, object, old, warn }
+  }
+
+  /** Now, as objects write it. */
+  timestamp(): string {
+    return formatTime(Math.floor(this.parts.clock.nowMs() / 1000)) ?? ''
+  }
+}

@@ -1,0 +1,8 @@
+/** The end of the row: plain text, as every API server answers for a path that nobody owns. */
+import type { Handler } from '../chain/handler.ts'
+import { respond } from '../serving/respond.ts'
+
+export const notFoundHandler: Handler = async (context) => {
+  const headers = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }
+  await respond(context, 404, headers, Buffer.from('404 page not found\n'))
+}

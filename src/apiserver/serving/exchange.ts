@@ -1,0 +1,79 @@
+/**
+ * One HTTP request and its response, whatever version of HTTP carries them. Everything above this file speaks to an
+ * Exchange; only `http1-exchange.ts` and `http2-exchange.ts` know the difference.
+ */
+
+/** Names in lower case; a name may stand several times, and each value counts on its own. */
+export class RequestHeaders {
+  readonly #values = new Map<string, string[]>()
+
+  constructor(pairs: Iterable<readonly [string, string]>) {
+    for (const [name, value] of pairs) {
+      const known = this.#values.get(name)
+      if (known === undefined) this.#values.set(name, [value])
+      else known.push(value)
+    }
+  }
+
+  /** The first value, as Go's `Header.Get` gives it. */
+  get(name: string): string | undefined {
+    return this.#values.get(name)?.[0]
+  }
+
+  all(name: string): readonly string[] {
+    return this.#values.get(name) ?? []
+  }
+
+  names(): Iterable<string> {
+    return this.#values.keys()
+  }
+
+  /** Takes a header away for everything that comes after, such as a credential that has been used. */
+  remove(name: string): void {
+    this.#values.delete(name)
+  }
+}
+
+export interface Peer {
+  readonly address: string
+  /** The certificate that the client presented, in DER, and those it sent along; not yet verified by anybody. */
+  readonly certificates: readonly Buffer[]
+}
+
+/** A response that is sent piece by piece. */
+export interface ResponseStream {
+  /** False when the client reads slower than we write: wait for `drained` before the next piece. */
+  write(chunk: Buffer): boolean
+  drained(): Promise<void>
+  end(): void
+}
+
+export type ResponseHeaders = Record<string, string | readonly string[]>
+
+export interface Exchange {
+  readonly method: string
+  /** Path and query as they stood in the request. */
+  readonly target: string
+  readonly host: string
+  readonly httpVersion: '1.1' | '2'
+  readonly headers: RequestHeaders
+  readonly peer: Peer
+  /** Aborts when the response is complete or the client has gone, whichever comes first. */
+  readonly closed: AbortSignal
+  /** Whether the head of a response has been sent. */
+  readonly started: boolean
+  /** Throws a BodyTooLargeError, and an error of any other kind when the client goes away. */
+  readBody(maxBytes: number): Promise<Buffer>
+  respond(status: number, headers: ResponseHeaders, body: Buffer): void
+  stream(status: number, headers: ResponseHeaders): ResponseStream
+  /** Ends the exchange without a proper end: the client sees that something was cut off. */
+  abort(): void
+}
+
+export class BodyTooLargeError extends Error {
+  override readonly name = 'BodyTooLargeError'
+
+  constructor(maxBytes: number) {
+    super(`the request body is larger than ${maxBytes} bytes`)
+  }
+}

@@ -1,0 +1,70 @@
+/** An exchange over HTTP/1.1. */
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Exchange, type Peer, RequestHeaders, type ResponseHeaders, type ResponseStream } from './exchange.ts'
+import { readBody } from './request-body.ts'
+
+export class Http1Exchange implements Exchange {
+  readonly httpVersion = '1.1'
+  readonly method: string
+  readonly target: string
+  readonly host: string
+  readonly headers: RequestHeaders
+  readonly peer: Peer
+  readonly closed: AbortSignal
+  readonly #request: IncomingMessage
+  readonly #response: ServerResponse
+
+  constructor(request: IncomingMessage, response: ServerResponse, peer: Peer) {
+    const closed = new AbortController()
+    response.once('close', () => closed.abort())
+    this.method = request.method ?? ''
+    this.target = request.url ?? ''
+    this.headers = new RequestHeaders(pairs(request.rawHeaders))
+    this.host = this.headers.get('host') ?? ''
+    this.peer = peer
+    this.closed = closed.signal
+    this.#request = request
+    this.#response = response
+  }
+
+  get started(): boolean {
+    return this.#response.headersSent
+  }
+
+  readBody(maxBytes: number): Promise<Buffer> {
+    return readBody(this.#request, this.headers.get('content-length'), maxBytes)
+  }
+
+  respond(status: number, headers: ResponseHeaders, body: Buffer): void {
+    this.#response.writeHead(status, { ...asHeaders(headers), 'content-length': body.length })
+    this.#response.end(this.method === 'HEAD' ? undefined : body)
+  }
+
+  stream(status: number, headers: ResponseHeaders): ResponseStream {
+    const response = this.#response
+    response.writeHead(status, asHeaders(headers))
+    response.flushHeaders()
+    return {
+      write: (chunk) => response.write(chunk),
+      drained: async () => {
+        if (!this.closed.aborted) await Promise.race([once(response, 'drain'), once(response, 'close')])
+      },
+      end: () => response.end(),
+    }
+  }
+
+  abort(): void {
+    this.#response.destroy()
+  }
+}
+
+function asHeaders(headers: ResponseHeaders): Record<string, string | string[]> {
+  return headers as Record<string, string | string[]>
+}
+
+function* pairs(rawHeaders: readonly string[]): Generator<readonly [string, string]> {
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    yield [(rawHeaders[index] as string).toLowerCase(), rawHeaders[index + 1] as string]
+  }
+}

@@ -1,0 +1,53 @@
+/** Sends what a handler decided: the headers of the request's life, its warnings, compression where it pays. */
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { RequestContext } from '../chain/handler.ts'
+import type { ResponseHeaders, ResponseStream } from './exchange.ts'
+
+/** Below this size compression costs more than it saves; API servers use the same border. */
+export const MIN_GZIP_BYTES = 128 * 1024
+/** All warnings of one response together; beyond it each is cut to `MAX_CUT_WARNING_CHARACTERS`. */
+export const MAX_WARNING_CHARACTERS = 4096
+export const MAX_CUT_WARNING_CHARACTERS = 256
+
+const compress = promisify(gzip)
+/** Level 4 is what API servers use: most of the gain for a third of the time. */
+const gzipLevel = 4
+
+export async function respond(
+  context: RequestContext,
+  status: number,
+  headers: ResponseHeaders,
+  body: Buffer,
+): Promise<void> {
+  const all = { ...context.responseHeaders, ...headers, ...warningHeaders(context) }
+  if (body.length < MIN_GZIP_BYTES || !acceptsGzip(context)) {
+    context.exchange.respond(status, all, body)
+    return
+  }
+  const compressed = await compress(body, { level: gzipLevel })
+  const vary = all['vary'] === undefined ? 'Accept-Encoding' : `${String(all['vary'])}, Accept-Encoding`
+  context.exchange.respond(status, { ...all, 'content-encoding': 'gzip', vary }, compressed)
+}
+
+export function respondStream(context: RequestContext, status: number, headers: ResponseHeaders): ResponseStream {
+  return context.exchange.stream(status, { ...context.responseHeaders, ...headers, ...warningHeaders(context) })
+}
+
+function acceptsGzip({ exchange }: RequestContext): boolean {
+  const accepted = exchange.headers.get('accept-encoding') ?? ''
+  return accepted.split(',').some((coding) => coding.split(';')[0]?.trim() === 'gzip')
+}
+
+function warningHeaders({ warnings }: RequestContext): ResponseHeaders {
+  if (warnings.size === 0) return {}
+  const texts = [...warnings]
+  const total = texts.reduce((sum, text) => sum + text.length, 0)
+  const cut = total > MAX_WARNING_CHARACTERS ? texts.map((text) => text.slice(0, MAX_CUT_WARNING_CHARACTERS)) : texts
+  return { warning: cut.map((text) => `299 - "${escapeQuoted(text)}"`) }
+}
+
+/** Header values hold printable ASCII only; anything else in a warning would break the response. */
+function escapeQuoted(text: string): string {
+  return text.replace(/[\\"]/g, '\\$&').replace(/[^\x20-\x7e]/g, ' ')
+}

@@ -1,0 +1,97 @@
+/**
+ * `causeway apiserver`: a Kubernetes API server that needs nothing installed.
+ */
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { ApiServer } from '../apiserver/api-server.ts'
+import { LmdbStore } from '../apiserver/storage/lmdb-store.ts'
+import { MemoryStore } from '../apiserver/storage/memory-store.ts'
+import { HealthChecks } from '../telemetry/health.ts'
+import { HealthServer } from '../telemetry/health-server.ts'
+import { componentLogger } from '../telemetry/logger.ts'
+import { createRoleRegistry } from '../telemetry/metrics.ts'
+import { BUILD } from './build.ts'
+import { type ApiServerConfig, apiServerRole } from './config/apiserver.ts'
+import { addRoleFlags } from './config/flags.ts'
+import { loadConfig } from './config/load.ts'
+import { flagOf } from './config/option.ts'
+import type { CommandContext } from './context.ts'
+import { DataDir } from './data-dir.ts'
+import { CommandError } from './failure.ts'
+import { openLog, runRole } from './run-role.ts'
+
+const HELP = `
+Runs until stopped. Prints a line that starts with "ready" on stdout once it
+serves; logs go to stderr. Certificates and an administrator's kubeconfig are
+made in the data folder on first start and kept.
+
+Examples:
+  causeway apiserver
+  kubectl --kubeconfig .causeway/apiserver/admin.kubeconfig get namespaces
+  causeway apiserver --data-dir /tmp/try --secure-port 0 --storage memory
+`
+
+export function addApiServerCommand(program: Command, context: CommandContext): void {
+  const command = program
+    .command('apiserver')
+    .description('run a Kubernetes API server, with its data in a folder')
+    .addHelpText('after', HELP)
+    .action(async (flags: Record<string, unknown>) => {
+      const { environment, workingDir } = context
+      await runApiServer(context, loadConfig(apiServerRole, { flags, environment, workingDir }).values)
+    })
+  addRoleFlags(command, apiServerRole)
+}
+
+async function runApiServer(context: CommandContext, config: ApiServerConfig): Promise<void> {
+  const { clock } = context
+  const logger = openLog(context, config)
+  const health = new HealthChecks(clock)
+  const registry = createRoleRegistry(apiServerRole.name, BUILD)
+  const dataDir = new DataDir(config.dataDir, apiServerRole.name)
+  const healthServer = new HealthServer({
+    address: config.healthAddress,
+    health,
+    registry,
+    logger: componentLogger(logger, 'health'),
+  })
+  const apiServer = new ApiServer({
+    dataDir: config.dataDir,
+    address: { host: config.bindAddress, port: config.securePort },
+    dnsNames: config.certNames.filter((name) => isIP(name) === 0),
+    ipAddresses: config.certNames.filter((name) => isIP(name) !== 0),
+    clock,
+    logger,
+    health,
+    registry,
+    openStore: async () =>
+      config.storage === 'memory' ? new MemoryStore(clock) : await LmdbStore.open(join(config.dataDir, 'store'), clock),
+    ...(config.tokenAuthFile === undefined ? {} : { tokens: readTokens(config.tokenAuthFile) }),
+  })
+  const run = {
+    name: apiServerRole.name,
+    // The folder first and therefore last to go; health before what takes time.
+    parts: [dataDir, healthServer, apiServer],
+    logger,
+    drainTimeoutMs: config.drainTimeout,
+    addressRemedy: () => `choose another one with ${flagOf('securePort')} or ${flagOf('healthAddress')}`,
+    onReady: () => {
+      context.stdout.write(`ready  causeway apiserver ${BUILD.version} on ${apiServer.url}\n`)
+      context.stdout.write(`  kubeconfig  ${apiServer.adminKubeconfig}\n`)
+    },
+  }
+  await runRole(context, run, (lifecycle) => {
+    health.addReadiness('lifecycle', () => lifecycle.health())
+    health.addReadiness('data-dir', () => dataDir.health())
+  })
+}
+
+function readTokens(file: string): { csv: string; source: string } {
+  try {
+    return { csv: readFileSync(file, 'utf8'), source: file }
+  } catch (error) {
+    throw new CommandError(`cannot read the token file ${file}: ${(error as Error).message}`)
+  }
+}

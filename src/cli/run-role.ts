@@ -1,0 +1,62 @@
+/**
+ * What all long-running commands do around their parts: open the log, run until a signal, say the last word.
+ */
+
+import type { Part } from '../telemetry/lifecycle.ts'
+import { Lifecycle } from '../telemetry/lifecycle.ts'
+import { ListenError } from '../telemetry/listen.ts'
+import { componentLogger, createLogger, type Logger } from '../telemetry/logger.ts'
+import type { CommandContext } from './context.ts'
+import { CommandError, LoggedError } from './failure.ts'
+import { stopOnSignals } from './signals.ts'
+
+export interface LogSettings {
+  readonly logLevel: Parameters<typeof createLogger>[0]['level']
+  readonly logFormat: 'auto' | 'human' | 'json'
+}
+
+export function openLog({ stderr, environment, clock }: CommandContext, { logLevel, logFormat }: LogSettings): Logger {
+  const terminal = stderr.isTTY === true
+  const format = logFormat === 'auto' ? (terminal ? 'human' : 'json') : logFormat
+  const color = terminal && (environment['NO_COLOR'] ?? '') === ''
+  return createLogger({ level: logLevel, format, color, destination: stderr, clock })
+}
+
+export interface RoleRun {
+  readonly name: string
+  readonly parts: readonly Part[]
+  readonly logger: Logger
+  readonly drainTimeoutMs: number
+  /** Which setting to change when an address cannot be had. */
+  addressRemedy(error: ListenError): string
+  onReady(): void
+}
+
+/** `prepare` gets the lifecycle before it runs, for health checks. */
+export async function runRole(
+  context: CommandContext,
+  run: RoleRun,
+  prepare: (lifecycle: Lifecycle) => void,
+): Promise<void> {
+  const logger = componentLogger(run.logger, run.name)
+  const lifecycle = new Lifecycle({ parts: run.parts, clock: context.clock, logger, drainLimitMs: run.drainTimeoutMs })
+  prepare(lifecycle)
+  const stop = stopOnSignals(context, logger)
+  try {
+    await lifecycle.run(stop.signal, () => run.onReady())
+    logger.info('stopped')
+  } catch (error) {
+    throw logged(logger, run, error)
+  } finally {
+    stop.release()
+  }
+}
+
+/** From here on stderr is a log, one entry per line: the last word goes there too. */
+function logged(logger: Logger, run: RoleRun, error: unknown): LoggedError {
+  const failure = new LoggedError(`${run.name} failed`, { cause: error })
+  if (error instanceof ListenError) logger.fatal(`${error.message}; ${run.addressRemedy(error)}`)
+  else if (error instanceof CommandError) logger.fatal(error.message)
+  else logger.fatal({ err: error }, 'unexpected error')
+  return failure
+}
