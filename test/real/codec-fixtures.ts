@@ -2,6 +2,7 @@
  * Objects with zero, nil and empty values in the places where JSON and protobuf tell them apart. The golden files fill
  * every field and therefore never show them.
  */
+import { RawJson } from '../../src/kube/codec/json.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
 
 const container = { name: 'c', image: 'i' }
@@ -207,6 +208,17 @@ export const fixtures: KubeObject[] = [
     spec: { holderIdentity: '', renewTime: '2026-01-02T03:04:05.120000Z', acquireTime: null },
   }),
   object('coordination.k8s.io/v1', 'Lease', 'empty-lease', { spec: {} }),
+  // Legal, and beyond what most readers expect: none of these may blind a reader of the list that holds it.
+  object('coordination.k8s.io/v1', 'Lease', 'year-10000', { spec: { renewTime: '9999-12-31T23:59:59.000000-01:00' } }),
+  object('coordination.k8s.io/v1', 'Lease', 'year-0', { spec: { renewTime: '0001-01-01T00:00:00.000000+01:00' } }),
+  object('coordination.k8s.io/v1', 'Lease', 'zero-time', { spec: { renewTime: '0001-01-01T00:00:00.000000Z' } }),
+  object('v1', 'ResourceQuota', 'huge', {
+    spec: { hard: { 'limits.memory': '9'.repeat(200), 'limits.cpu': '1e99999' } },
+  }),
+  object('apps/v1', 'ControllerRevision', 'deep', {
+    revision: 1,
+    data: new RawJson(`${'['.repeat(1500)}${']'.repeat(1500)}`),
+  }),
   object('discovery.k8s.io/v1', 'EndpointSlice', 'slice', {
     addressType: 'IPv4',
     endpoints: [

@@ -19,8 +19,11 @@ import { type ControlPlane, describeReal, startControlPlane } from './harness.ts
 
 const protobufType = 'application/vnd.kubernetes.protobuf'
 
-/** JSON omits the empty caBundle that a fixture sets and protobuf keeps; no reader of that JSON could restore it. */
-const emptyBytesOmittedInJson = new Set(['validatingwebhookconfigurations'])
+/**
+ * Lists whose JSON no reader could turn back: an empty caBundle is omitted there, and a year of five digits is printed but
+ * cannot be parsed, not even by the API server itself.
+ */
+const lossyInJson = new Set(['validatingwebhookconfigurations', 'leases'])
 
 interface Answer {
   readonly code: number
@@ -66,10 +69,13 @@ describeReal('codec against kube-apiserver', () => {
 
   it('stores objects with zero, nil and empty values, half of them sent as our protobuf', async () => {
     const refused: string[] = []
+    const csr = certificateRequest(plane.directory)
     for (const [index, fixture] of fixtures.entries()) {
-      const text = printJson(fixture).replace('__CSR__', certificateRequest(plane.directory))
+      const text = printJson(fixture).replace('__CSR__', csr)
       const asProtobuf = index % 2 === 1
-      const body = asProtobuf ? encodeProtobuf(parseJson(text) as KubeObject).bytes : Buffer.from(text)
+      const body = asProtobuf
+        ? encodeProtobuf(text.includes(csr) ? (parseJson(text) as KubeObject) : fixture).bytes
+        : Buffer.from(text)
       const answer = await call(
         'POST',
         collectionPath(fixture),
@@ -102,10 +108,7 @@ describeReal('codec against kube-apiserver', () => {
         const decoded = decodeProtobuf(protobuf.body)
         expect(decoded.dropped.names, path).toEqual([])
         expect(`${printJson(decoded.object)}\n`, path).toBe(json.body.toString('utf8'))
-        const encoded = encodeProtobuf(list as unknown as KubeObject)
-        expect(encoded.dropped.names, path).toEqual([])
-        if (!emptyBytesOmittedInJson.has(resource.resource))
-          expect(difference(encoded.bytes, protobuf.body), `${path} written as protobuf`).toBe('')
+        if (!lossyInJson.has(resource.resource)) checkWriting(list as unknown as KubeObject, protobuf.body, path)
         lists++
         items += list.items?.length ?? 0
       }
@@ -211,6 +214,12 @@ function certificateRequest(directory: string): string {
     { stdio: 'ignore' },
   )
   return readFileSync(csr).toString('base64')
+}
+
+function checkWriting(list: KubeObject, wanted: Buffer, path: string): void {
+  const { bytes, dropped } = encodeProtobuf(list)
+  expect(dropped.names, path).toEqual([])
+  expect(difference(bytes, wanted), `${path} written as protobuf`).toBe('')
 }
 
 /** Where two buffers part, with some bytes on both sides; empty when they are equal. */

@@ -34,12 +34,14 @@ type Slots = unknown[]
 /** Reads messages of one document; `depth` is the number of messages around the present one. */
 export class MessageReader implements MessageSource {
   readonly #dropped: DroppedFields
-  readonly #decodeEnveloped: (bytes: Uint8Array) => unknown
-  #depth = 0
+  readonly #decodeEnveloped: (bytes: Uint8Array, depth: number) => unknown
+  #depth: number
 
-  constructor(dropped: DroppedFields, decodeEnveloped: (bytes: Uint8Array) => unknown) {
+  /** An object inside another one starts at the depth of its place there. */
+  constructor(dropped: DroppedFields, decodeEnveloped: (bytes: Uint8Array, depth: number) => unknown, depth = 0) {
     this.#dropped = dropped
     this.#decodeEnveloped = decodeEnveloped
+    this.#depth = depth
   }
 
   /** Adds the fields of a message to `object`, which may already have its apiVersion and kind. */
@@ -64,7 +66,7 @@ export class MessageReader implements MessageSource {
 
   readEnveloped(bytes: Uint8Array): unknown {
     this.#enter()
-    const value = this.#decodeEnveloped(bytes)
+    const value = this.#decodeEnveloped(bytes, this.#depth)
     this.#depth--
     return value
   }
@@ -90,9 +92,14 @@ export class MessageReader implements MessageSource {
   /** Reads the fields of one message, or of one inlined into it, into the slots. */
   #fields(message: MessageType, table: FieldTable, slots: Slots, reader: ProtoReader, end: number): void {
     const { byNumber } = table
+    let inlinesSeen = 0
     while (reader.pos < end) {
       const tag = reader.uint32(end)
       const field = byNumber[tag >>> 3]
+      if (field?.op === OP_INLINE) {
+        if ((inlinesSeen & (1 << field.number)) !== 0) throw occursTwice(`${field.number} of ${message.fullName}`)
+        inlinesSeen |= 1 << field.number
+      }
       if (field === undefined) {
         this.#unknown(message, tag, reader, end)
       } else if (field.isList) {
@@ -115,6 +122,8 @@ export class MessageReader implements MessageSource {
   #single(field: FieldPlan, wireType: number, slots: Slots, reader: ProtoReader, end: number): void {
     if (wireType !== wireTypeOf(field.op)) throw wrongWireType(field, wireType)
     if (field.op !== OP_INLINE) {
+      // Some readers would merge the two and some take the last: nobody may be able to choose what we see.
+      if (field.op > OP_BYTES && slots[field.slot] !== undefined) throw occursTwice(field.name)
       slots[field.slot] = this.#value(field, reader, end)
       return
     }
@@ -198,6 +207,10 @@ function wireTypeOf(op: number): number {
 
 function wrongWireType(field: FieldPlan, wireType: number): WireError {
   return new WireError('wrong-wire-type', `field ${field.name} has wire type ${wireType}`)
+}
+
+function occursTwice(field: string): WireError {
+  return new WireError('malformed', `the single field ${field} occurs twice`)
 }
 
 function readBase64(reader: ProtoReader, to: number): string {

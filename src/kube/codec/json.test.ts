@@ -20,7 +20,32 @@ describe('parseJson', () => {
 
   it('leaves long fractions and exponents to numbers', () => {
     expect(parseJson('[0.1234567890123456789]')).toEqual([Number('0.1234567890123456789')])
-    expect(parseJson('[1e3000000000000000000]')).toEqual([Infinity])
+  })
+
+  it('refuses numbers that would become infinite', () => {
+    expect(() => parseJson('{"a":1e400}')).toThrow('the number 1e400 is too large')
+    expect(() => printJson({ a: Number.NaN })).toThrow('NaN has no form in JSON')
+  })
+
+  it('takes time in proportion to the text, whatever stands in it', () => {
+    const hostile = `[12345678901234567890,"${'_'.repeat(200_000)}bigint:${'\\\\'.repeat(200_000)}"]`
+    expect((parseJson(hostile) as unknown[])[0]).toBe(12345678901234567890n)
+  })
+
+  it('reads very long strings beside large integers', () => {
+    const long = 'a'.repeat(16_000_000)
+    expect(parseJson(`[12345678901234567890,"${long}"]`)).toEqual([12345678901234567890n, long])
+    expect(printJson(parseRawJson(`[1.0,"${long}"]`))).toBe(`[1.0,"${long}"]`)
+  })
+
+  it('agrees with the built-in parser on everything but large integers', () => {
+    const smallNumbers = fc.json().filter((text) => !/[0-9]{16}/.test(text))
+    fc.assert(
+      fc.property(smallNumbers, fc.constantFrom('', ' ', '\n\t'), (text, space) => {
+        const marked = `${space}[${space}1234567890123456789${space},${space}${text}${space}]`
+        expect(parseJson(marked)).toEqual([1234567890123456789n, JSON.parse(text)])
+      }),
+    )
   })
 
   it('says what is wrong', () => {
@@ -52,6 +77,12 @@ describe('printJson', () => {
     expect(printJson(value)).toBe('{"big":9223372036854775808,"raw":{"b":1.0},"list":[1]}')
   })
 
+  it('refuses nesting that would exhaust the stack, also beside a bigint', () => {
+    const nested = JSON.parse('['.repeat(3000) + ']'.repeat(3000)) as unknown
+    expect(() => printJson([2n ** 70n, nested])).toThrow(/nested deeper/)
+    expect(() => parseJson(`[12345678901234567890,${'['.repeat(3000)}${']'.repeat(3000)}]`)).toThrow(/nested deeper/)
+  })
+
   it('refuses nesting that would exhaust the stack', () => {
     const deep = JSON.parse('['.repeat(MAX_JSON_DEPTH + 2) + ']'.repeat(MAX_JSON_DEPTH + 2)) as unknown
     expect(() => printJson(deep)).toThrow(/nested deeper/)
@@ -59,6 +90,12 @@ describe('printJson', () => {
 })
 
 describe('parseRawJson', () => {
+  it('keeps text that is nested too deeply to be walked', () => {
+    const deep = `${'[ '.repeat(5000)}${']'.repeat(5000)}`
+    expect(printJson(parseRawJson(deep))).toBe(deep.replaceAll(' ', ''))
+    expect(() => parseRawJson('['.repeat(5000))).toThrow(/^not JSON/)
+  })
+
   it('gives plain values where they print the same', () => {
     expect(parseRawJson('{"a":[1,"x"]}')).toEqual({ a: [1, 'x'] })
   })

@@ -4,6 +4,7 @@
  * numbers (JavaScript moves those to the front), and raw JSON that a plain value cannot repeat.
  */
 import { WireError } from '../protobuf/wire-error.ts'
+import { ExactJsonParser, stringEnd } from './exact-json.ts'
 
 /** Deeper nesting is refused when printing, so that no document can exhaust the stack. */
 export const MAX_JSON_DEPTH = 1_000
@@ -22,54 +23,51 @@ export class RawJson {
   }
 }
 
-const longDigits = /[0-9]{16}/
-const stringOrNumber = /"(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/g
+/** Numbers that may not survive the built-in parser: many digits, or a large exponent. */
+const doubtfulNumber = /[0-9]{16}|[0-9][eE]\+?[0-9]{3}/
 /** Go's encoder writes these so that JSON can stand inside HTML. */
 const escapedCharacters = /[<>&\u2028\u2029]/g
 
 /** Parses JSON; integers that a number cannot hold become bigints. */
 export function parseJson(text: string): unknown {
+  let value: unknown
   try {
-    const value: unknown = JSON.parse(text)
-    return longDigits.test(text) ? parseExactly(text) : value
+    value = JSON.parse(text)
   } catch (error) {
-    if (error instanceof WireError) throw error
     throw new WireError('bad-value', `not JSON: ${(error as Error).message}`, { cause: error })
   }
+  return doubtfulNumber.test(text) ? new ExactJsonParser(text, MAX_JSON_DEPTH).parse() : value
 }
 
 /** Compact JSON, with the escapes and the map order of an API server. */
 export function printJson(value: unknown): string {
-  const text = isPlain(value, 0) ? JSON.stringify(value) : printExactly(value)
-  return escapeLikeGo(text)
+  const text = isPlain(value, 0) ? JSON.stringify(value) : printExactly(value, 0)
+  return text.replace(escapedCharacters, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** A plain value where printing it gives the same text again, else the text itself. */
+/**
+ * A plain value where printing it gives the same text again, else the text itself: also where it is nested so deeply that
+ * nothing of ours could walk it. Whatever an API server stored can be read.
+ */
 export function parseRawJson(text: string): unknown {
+  if (nestingOf(text) > MAX_JSON_DEPTH) return new RawJson(compact(checked(text)))
   const value = parseJson(text)
   return isPlain(value, 0) && JSON.stringify(value) === text ? value : new RawJson(compact(text))
 }
 
-function escapeLikeGo(text: string): string {
-  return text.replace(escapedCharacters, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
-}
-
-/** Marks integers that would lose digits before the built-in parser sees them; the text is known to be valid. */
-function parseExactly(text: string): unknown {
-  let marker = 'bigint:'
-  while (text.includes(marker)) marker = `_${marker}`
-  const marked = text.replace(stringOrNumber, (token) => (isLossy(token) ? `"${marker}${token}"` : token))
-  return JSON.parse(marked, (_key, value: unknown) =>
-    typeof value === 'string' && value.startsWith(marker) ? BigInt(value.slice(marker.length)) : value,
-  )
-}
-
-function isLossy(token: string): boolean {
-  return /^-?[0-9]+$/.test(token) && !Number.isSafeInteger(Number(token))
+/** The built-in parser needs no stack, so it can judge text of any depth. */
+function checked(text: string): string {
+  try {
+    JSON.parse(text)
+    return text
+  } catch (error) {
+    throw new WireError('bad-value', `not JSON: ${(error as Error).message}`, { cause: error })
+  }
 }
 
 /** Whether JSON.stringify prints the value exactly. JavaScript lists number-like keys first, so one look is enough. */
 function isPlain(value: unknown, depth: number): boolean {
+  if (typeof value === 'number') return checkFinite(value)
   if (typeof value === 'bigint') return false
   if (typeof value !== 'object' || value === null) return true
   checkDepth(depth)
@@ -92,20 +90,48 @@ function startsWithDigit(key: string): boolean {
   return code >= 48 && code <= 57
 }
 
-function printExactly(value: unknown): string {
+function printExactly(value: unknown, depth: number): string {
   if (typeof value === 'bigint') return value.toString()
+  if (typeof value === 'number') checkFinite(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map((item) => printExactly(item ?? null)).join(',')}]`
+  checkDepth(depth)
+  if (Array.isArray(value)) return `[${value.map((item) => printExactly(item ?? null, depth + 1)).join(',')}]`
   if (value instanceof RawJson) return value.text
   const entries = Object.entries(value).filter(([, item]) => item !== undefined)
   const firstKey = entries[0]?.[0]
   if (firstKey !== undefined && startsWithDigit(firstKey)) entries.sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${printExactly(item)}`).join(',')}}`
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${printExactly(item, depth + 1)}`).join(',')}}`
+}
+
+/** How deeply lists and objects are nested, whatever the text is worth otherwise. */
+function nestingOf(text: string): number {
+  let [depth, deepest] = [0, 0]
+  for (let position = 0; position < text.length; position++) {
+    const character = text[position]
+    if (character === '"') position = stringEnd(text, position) - 1
+    else if (character === '{' || character === '[') deepest = Math.max(deepest, ++depth)
+    else if (character === '}' || character === ']') depth--
+  }
+  return deepest
 }
 
 /** Removes the white space between tokens of valid JSON and nothing else. */
 function compact(text: string): string {
-  return text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, (_all, string: string | undefined) => string ?? '')
+  const pieces: string[] = []
+  let position = 0
+  while (position < text.length) {
+    const string = text.indexOf('"', position)
+    const tokensEnd = string === -1 ? text.length : string
+    pieces.push(text.slice(position, tokensEnd).replaceAll(/[ \t\r\n]+/g, ''))
+    position = string === -1 ? text.length : stringEnd(text, string)
+    pieces.push(text.slice(tokensEnd, position))
+  }
+  return pieces.join('')
+}
+
+function checkFinite(value: number): true {
+  if (!Number.isFinite(value)) throw new WireError('bad-value', `${value} has no form in JSON`)
+  return true
 }
 
 function checkDepth(depth: number): void {

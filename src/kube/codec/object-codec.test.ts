@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../objects.ts'
-import { readEnvelope } from '../protobuf/envelope.ts'
+import { readEnvelope, writeEnvelope } from '../protobuf/envelope.ts'
 import { BackwardWriter } from '../protobuf/writer.ts'
 import { messageType } from '../schema/schema.ts'
 import { MAX_MESSAGE_DEPTH } from './decode.ts'
@@ -104,7 +104,9 @@ describe('hostile protobuf', () => {
   })
 
   it('with an endless varint is malformed', () => {
-    expect(() => decodeMessage(spec, Buffer.alloc(20, 0xff))).toThrow(/more than ten bytes/)
+    expect(() => decodeMessage(spec, Buffer.alloc(20, 0xff))).toThrow(/more than 32 bits/)
+    const endless = Buffer.from([0x58, ...Array.from({ length: 12 }, () => 0xff)])
+    expect(() => decodeMessage(spec, endless)).toThrow(/more than ten bytes/)
   })
 
   it('with the wrong wire type says which field', () => {
@@ -123,6 +125,65 @@ describe('hostile protobuf', () => {
     const writer = new BackwardWriter()
     for (let depth = 0; depth < 20_000; depth++) writer.closeField(27, 0)
     expect(() => decodeMessage(schema, writer.finish())).toThrow(/nested deeper/)
+  })
+
+  it('in which a message occurs twice is refused: readers differ on what that means', () => {
+    const writer = new BackwardWriter()
+    writer.stringField(1, '')
+    writer.stringField(1, '')
+    expect(() => decodeMessage(messageType('k8s.io.api.core.v1.ConfigMap'), writer.finish())).toThrow(
+      'metadata occurs twice',
+    )
+    const twice = Buffer.from([0x12, 0, 0x12, 0])
+    expect(() => decodeMessage(messageType('k8s.io.api.core.v1.Volume'), twice)).toThrow('occurs twice')
+  })
+
+  it('with a tag or a length beyond 32 bits is refused', () => {
+    const long = Buffer.from([0x92, 0x80, 0x80, 0x80, 0x10, 0x00])
+    expect(() => decodeMessage(spec, long)).toThrow(/more than 32 bits/)
+    expect(() => decodeMessage(spec, Buffer.from([0x12, 0x81, 0x80, 0x80, 0x80, 0x10, 0x00]))).toThrow(
+      /more than 32 bits/,
+    )
+    expect(decodeMessage(spec, Buffer.from([0x9a, 0x80, 0x00, 0x81, 0x00, 0x61])).value).toMatchObject({
+      restartPolicy: 'a',
+    })
+  })
+
+  it('inside other objects counts its depth from the outside', () => {
+    const schema = (levels: number, innermost: Buffer): Buffer => {
+      const writer = new BackwardWriter()
+      writer.bytesField(1, innermost)
+      writer.closeField(8, 0)
+      for (let level = 0; level < levels; level++) writer.closeField(28, 0)
+      return writer.finish()
+    }
+    const crd = (innermost: Buffer): Buffer => {
+      const nested = schema(400, innermost)
+      const version = new BackwardWriter()
+      version.bytesField(1, nested)
+      version.closeField(4, 0)
+      version.closeField(7, 0)
+      version.closeField(2, 0)
+      const content = version.finish()
+      return writeEnvelope('apiextensions.k8s.io/v1', 'CustomResourceDefinition', (writer) => writer.bytes(content))
+    }
+    expect(() => decodeProtobuf(crd(crd(crd(Buffer.from('1')))))).toThrow(/nested deeper/)
+    expect(decodeProtobuf(crd(Buffer.from('1'))).object.kind).toBe('CustomResourceDefinition')
+  })
+
+  it('with times and quantities beyond all use can still be read', () => {
+    const lease = (renewTime: string) =>
+      encodeProtobuf({ kind: 'Lease', apiVersion: 'coordination.k8s.io/v1', spec: { renewTime } })
+    const readTime = (renewTime: string) =>
+      (decodeProtobuf(lease(renewTime).bytes).object['spec'] as { renewTime?: string }).renewTime
+    expect(readTime('9999-12-31T23:59:59.000000-01:00')).toBe('10000-01-01T00:59:59.000000Z')
+    expect(readTime('0001-01-01T00:00:00.000000+01:00')).toBe('0000-12-31T23:00:00.000000Z')
+    expect(readTime('0001-01-01T00:00:00.000000Z')).toBeNull()
+    const hard = { memory: '9'.repeat(200), cpu: '1e99999' }
+    const quota = { kind: 'ResourceQuota', apiVersion: 'v1', spec: { hard } }
+    expect(decodeProtobuf(encodeProtobuf(quota).bytes).object['spec']).toEqual({
+      hard: { cpu: '1e99999', memory: hard.memory },
+    })
   })
 
   it('never takes __proto__ for anything but a key', () => {

@@ -32,9 +32,6 @@ export interface EncodedObject {
 
 const typeMetaKeys = ['apiVersion', 'kind']
 
-/** How often an object may contain an object in an envelope of its own (a List of Lists). */
-const maxEnvelopeDepth = 8
-
 /** Reads an object in its envelope. Throws a WireError that names the kind and what is wrong. */
 export function decodeProtobuf(bytes: Uint8Array): DecodedObject {
   const dropped = new DroppedFields()
@@ -68,7 +65,6 @@ export function encodeMessage(message: MessageType, value: unknown): EncodedObje
 }
 
 function decodeEnveloped(bytes: Uint8Array, dropped: DroppedFields, depth: number): KubeObject {
-  if (depth > maxEnvelopeDepth) throw new WireError('too-deep', `objects nested deeper than ${maxEnvelopeDepth}`)
   const envelope = readEnvelope(bytes)
   const { apiVersion, kind } = envelope
   if (envelope.contentType === 'application/json') return decodeJsonContent(bytes, envelope)
@@ -89,7 +85,8 @@ function readMessage<T extends object>(
   dropped: DroppedFields,
   depth: number,
 ): T {
-  const messages = new MessageReader(dropped, (inner) => decodeEnveloped(inner, dropped, depth + 1))
+  const decodeInner = (inner: Uint8Array, innerDepth: number): KubeObject => decodeEnveloped(inner, dropped, innerDepth)
+  const messages = new MessageReader(dropped, decodeInner, depth)
   try {
     return messages.read(message, reader, end, object)
   } catch (error) {

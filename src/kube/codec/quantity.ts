@@ -4,16 +4,19 @@
  * canonical to the API server's quick check is kept as it is, even where the thorough way would say it differently.
  */
 
-/** The whole grammar is short; anything longer is no quantity that a machine could have. */
+/** Longer numbers are legal and mean no machine: they are kept as they are, since working them out has no bounds. */
 export const MAX_QUANTITY_CHARACTERS = 128
 
 /** Already canonical in nearly every object: a number of up to three digits and one suffix. */
 const plainlyCanonical = /^(?:0|[1-9][0-9]{0,2}(?:n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi)?)$/
-const grammar = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]{1,4})?$/
+const grammar = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]+)?$/
 const exponentSuffix = /^[eE][+-]?[0-9]/
 
 const decimalSuffixes = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
+
+/** Powers of ten beyond this are kept as they are. */
+const maxExponent = 1_000
 
 const nanoPerUnit = 1_000_000_000n
 /** Amounts with a binary suffix are held down to this one, by API servers as well. */
@@ -22,14 +25,13 @@ const largestUnits = 2n ** 63n - 1n
 /** The canonical form, or undefined when the text is no quantity. */
 export function canonicalQuantity(text: string): string | undefined {
   if (plainlyCanonical.test(text)) return text
-  if (text.length > MAX_QUANTITY_CHARACTERS) return undefined
   const match = grammar.exec(text)
   if (match === null) return undefined
   const [, sign, whole = '', fraction = '', suffix = ''] = match
   if (whole === '' && fraction === '') return undefined
-  if (looksCanonical(whole, fraction, suffix)) return text
+  if (text.length > MAX_QUANTITY_CHARACTERS || looksCanonical(whole, fraction, suffix)) return text
   const nano = amountInNano(whole, fraction, suffix)
-  return nano === undefined ? undefined : format(sign === '-' ? -nano : nano, suffix)
+  return nano === undefined ? text : format(sign === '-' ? -nano : nano, suffix)
 }
 
 /** The quick check of an API server. The numbers are the digits that its 64-bit arithmetic is sure to hold. */
@@ -44,11 +46,12 @@ function looksCanonical(whole: string, fraction: string, suffix: string): boolea
   return shifted.length <= 18 && scale >= -9 && scale % 3 === 0 && !shifted.endsWith('000') && !shifted.startsWith('0')
 }
 
+/** undefined where the number is too large to be worked out. */
 function amountInNano(whole: string, fraction: string, suffix: string): bigint | undefined {
   const digits = BigInt(whole + fraction)
   const binary = binarySuffixes.indexOf(suffix)
   const exponent = 9 - fraction.length + (binary > 0 ? 0 : decimalExponent(suffix))
-  if (Math.abs(exponent) > 10_000) return undefined
+  if (Math.abs(exponent) > maxExponent) return undefined
   const scaled = binary > 0 ? digits * 1024n ** BigInt(binary) : digits
   const nano = exponent >= 0 ? scaled * 10n ** BigInt(exponent) : divideRoundingUp(scaled, 10n ** BigInt(-exponent))
   const largest = largestUnits * nanoPerUnit

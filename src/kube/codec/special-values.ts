@@ -5,7 +5,7 @@ import { formatDuration, parseDuration } from './duration.ts'
 import { printJson } from './json.ts'
 import { canonicalQuantity } from './quantity.ts'
 import { expected, isInt32, quote, readFields, type SpecialCodec } from './special-codec.ts'
-import { formatMicroTime, formatTime, parseTime } from './time.ts'
+import { formatMicroTime, formatTime, type Instant, parseTime, ZERO_TIME_SECONDS } from './time.ts'
 
 /** Wire types by field number. */
 const oneBytes = [undefined, WIRE_BYTES]
@@ -20,7 +20,8 @@ export const quantity: SpecialCodec = {
     readFields(reader, end, oneBytes, (_number, to) => {
       text = reader.string(to)
     })
-    return text === undefined ? '0' : toCanonical(text)
+    // Kept as it came: what an API server stored is canonical already, and must be readable however odd it is.
+    return text ?? '0'
   },
   write(value, writer) {
     if (value !== null && typeof value !== 'string' && typeof value !== 'number') throw expected('a quantity', value)
@@ -60,11 +61,11 @@ export const time: SpecialCodec = {
   read(reader, end) {
     if (reader.pos === end) return null
     const { seconds } = readTimestamp(reader, end)
-    return formatTime(seconds) ?? outOfRange(seconds)
+    return Number(seconds) === ZERO_TIME_SECONDS ? null : formatTime(seconds)
   },
   write(value, writer) {
-    if (value === null) return
     const instant = toInstant(value)
+    if (instant === undefined) return
     writer.varintField(2, 0)
     writer.varintField(1, instant.seconds)
   },
@@ -77,37 +78,37 @@ export const microTime: SpecialCodec = {
     const { seconds, nanoseconds } = readTimestamp(reader, end)
     const microseconds = Math.trunc(nanoseconds / 1000)
     const carry = Math.floor(microseconds / 1_000_000)
-    const instant = { seconds: seconds + carry, microseconds: microseconds - carry * 1_000_000 }
-    return formatMicroTime(instant) ?? outOfRange(seconds)
+    const whole = carry === 0 ? seconds : BigInt(seconds) + BigInt(carry)
+    const rest = microseconds - carry * 1_000_000
+    return Number(whole) === ZERO_TIME_SECONDS && rest === 0 ? null : formatMicroTime(whole, rest)
   },
   write(value, writer) {
-    if (value === null) return
     const instant = toInstant(value)
+    if (instant === undefined) return
     writer.varintField(2, instant.microseconds * 1000)
     writer.varintField(1, instant.seconds)
   },
 }
 
-function readTimestamp(reader: ProtoReader, end: number): { seconds: number; nanoseconds: number } {
-  let [seconds, nanoseconds] = [0, 0]
+function readTimestamp(reader: ProtoReader, end: number): { seconds: number | bigint; nanoseconds: number } {
+  let seconds: number | bigint = 0
+  let nanoseconds = 0
   readFields(reader, end, twoVarints, (number, to) => {
-    if (number === 1) seconds = Number(reader.int64(to))
+    if (number === 1) seconds = reader.int64(to)
     else nanoseconds = reader.int32(to)
   })
   return { seconds, nanoseconds }
 }
 
-function toInstant(value: unknown): { seconds: number; microseconds: number } {
+/** undefined for null and for the one time that means null. */
+function toInstant(value: unknown): Instant | undefined {
+  if (value === null) return undefined
   if (typeof value !== 'string') throw expected('a time', value)
   const instant = parseTime(value)
   if (instant === undefined) {
     throw new WireError('bad-value', `${quote(value)} is no time: times look like 2026-01-02T03:04:05Z`)
   }
-  return instant
-}
-
-function outOfRange(seconds: number): never {
-  throw new WireError('bad-value', `${seconds} seconds lie outside the years 1 to 9999`)
+  return instant.seconds === ZERO_TIME_SECONDS && instant.microseconds === 0 ? undefined : instant
 }
 
 export const duration: SpecialCodec = {

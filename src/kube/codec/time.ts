@@ -1,9 +1,8 @@
 /** Points in time and durations as Kubernetes writes them in JSON, and as numbers. */
 
 const secondsPerDay = 86_400
-/** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z: what RFC 3339 can express. */
-const minSeconds = -62_135_596_800
-const maxSeconds = 253_402_300_799
+/** 0001-01-01T00:00:00Z: Go's time without a value, which API servers print as null and never send. */
+export const ZERO_TIME_SECONDS = -62_135_596_800
 
 const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?(?:Z|([+-])(\d{2}):(\d{2}))$/
 
@@ -35,34 +34,45 @@ export function parseTime(text: string): Instant | undefined {
   return { seconds, microseconds: Number((match[7] ?? '').padEnd(9, '0').slice(0, 6)) }
 }
 
-/** `2026-01-02T03:04:05Z`, or undefined for a time that this form cannot express. */
-export function formatTime(seconds: number): string | undefined {
-  return seconds >= minSeconds && seconds <= maxSeconds ? `${formatSeconds(seconds)}Z` : undefined
+/** `2026-01-02T03:04:05Z`. Years beyond 9999 and before 1 are printed as Go prints them: whatever is stored can be read. */
+export function formatTime(seconds: number | bigint): string {
+  return `${formatSeconds(seconds)}Z`
 }
 
 /** `2026-01-02T03:04:05.000006Z`. */
-export function formatMicroTime(instant: Instant): string | undefined {
-  if (!(instant.seconds >= minSeconds && instant.seconds <= maxSeconds)) return undefined
-  return `${formatSeconds(instant.seconds)}.${String(instant.microseconds).padStart(6, '0')}Z`
+export function formatMicroTime(seconds: number | bigint, microseconds: number): string {
+  return `${formatSeconds(seconds)}.${String(microseconds).padStart(6, '0')}Z`
 }
 
 /** Times in one object are mostly equal or near: the day is worth keeping. */
 let lastDay = Number.NaN
 let lastDayText = ''
 
-function formatSeconds(seconds: number): string {
-  const day = Math.floor(seconds / secondsPerDay)
+function formatSeconds(seconds: number | bigint): string {
+  const day = typeof seconds === 'number' ? Math.floor(seconds / secondsPerDay) : wholeDays(seconds)
   if (day !== lastDay) {
     lastDayText = formatDay(day)
     lastDay = day
   }
-  const rest = seconds - day * secondsPerDay
+  const rest =
+    typeof seconds === 'number' ? seconds - day * secondsPerDay : Number(seconds - BigInt(day) * BigInt(secondsPerDay))
   return `${lastDayText}T${twoDigits(Math.floor(rest / 3600))}:${twoDigits(Math.floor(rest / 60) % 60)}:${twoDigits(rest % 60)}`
 }
 
+function wholeDays(seconds: bigint): number {
+  const days = seconds / BigInt(secondsPerDay)
+  return Number(seconds < 0n && seconds % BigInt(secondsPerDay) !== 0n ? days - 1n : days)
+}
+
+/** Days of 400 years, after which the calendar repeats; far enough for years that no Date can hold. */
+const daysPerCycle = 146_097
+
 function formatDay(day: number): string {
-  const date = new Date(day * secondsPerDay * 1000)
-  return `${String(date.getUTCFullYear()).padStart(4, '0')}-${twoDigits(date.getUTCMonth() + 1)}-${twoDigits(date.getUTCDate())}`
+  const cycles = Math.floor(day / daysPerCycle)
+  const date = new Date((day - cycles * daysPerCycle) * secondsPerDay * 1000)
+  const year = date.getUTCFullYear() + cycles * 400
+  const yearText = `${year < 0 ? '-' : ''}${String(Math.abs(year)).padStart(4, '0')}`
+  return `${yearText}-${twoDigits(date.getUTCMonth() + 1)}-${twoDigits(date.getUTCDate())}`
 }
 
 function twoDigits(value: number): string {

@@ -39,6 +39,7 @@ export function readEnvelope(bytes: Uint8Array): Envelope {
   let contentType = ''
   let rawStart = end
   let rawEnd = end
+  let seen = 0
   while (reader.pos < end) {
     const tag = reader.uint32(end)
     const number = tag >>> 3
@@ -46,6 +47,8 @@ export function readEnvelope(bytes: Uint8Array): Envelope {
       reader.skip(tag & 7, end)
       continue
     }
+    if ((seen & (1 << number)) !== 0) throw new WireError('malformed', `envelope field ${number} occurs twice`)
+    seen |= 1 << number
     if ((tag & 7) !== WIRE_BYTES)
       throw new WireError('wrong-wire-type', `envelope field ${number} is not length-delimited`)
     const valueEnd = reader.lengthDelimited(end)

@@ -27,8 +27,27 @@ export class ProtoReader {
     this.pos = pos
   }
 
-  /** A varint that fits 32 bits: tags, lengths, int32 (negative ones have ten bytes), bool. The result is unsigned. */
+  /** A tag or a length. One that needs more than 32 bits means something else to somebody, so it is refused. */
   uint32(end: number): number {
+    const bytes = this.bytes
+    let pos = this.pos
+    let result = 0
+    for (let shift = 0; shift < 70; shift += 7) {
+      if (pos >= end) throw truncated()
+      const byte = bytes[pos++] as number
+      if (shift < 28) result |= (byte & 0x7f) << shift
+      else if (shift === 28 && (byte & 0x70) === 0) result |= byte << 28
+      else if ((byte & 0x7f) !== 0) throw new WireError('malformed', 'a tag or a length has more than 32 bits')
+      if (byte < 0x80) {
+        this.pos = pos
+        return result >>> 0
+      }
+    }
+    throw new WireError('malformed', 'a varint has more than ten bytes')
+  }
+
+  /** The low 32 bits of a varint, as protobuf has it; negative numbers take ten bytes. */
+  int32(end: number): number {
     const bytes = this.bytes
     let pos = this.pos
     let result = 0
@@ -38,14 +57,10 @@ export class ProtoReader {
       if (shift < 32) result |= (byte & 0x7f) << shift
       if (byte < 0x80) {
         this.pos = pos
-        return result >>> 0
+        return result | 0
       }
     }
     throw new WireError('malformed', 'a varint has more than ten bytes')
-  }
-
-  int32(end: number): number {
-    return this.uint32(end) | 0
   }
 
   bool(end: number): boolean {
@@ -103,7 +118,7 @@ export class ProtoReader {
   skip(wireType: number, end: number, depth = 0): void {
     switch (wireType) {
       case WIRE_VARINT:
-        this.uint32(end)
+        this.int32(end)
         return
       case WIRE_FIXED64:
         this.#advance(8, end)

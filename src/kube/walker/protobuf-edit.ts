@@ -80,7 +80,8 @@ export class ProtobufEdit {
     } else if (last !== undefined) {
       if (field.isList) this.#list(field, found, depth + 1)
       else if (field.isMap) this.#map(field, found, depth + 1)
-      else this.#element(field, last, depth + 1)
+      else if (found.occurrences.length === 1) this.#element(field, last, depth + 1)
+      else throw new WireError('malformed', `the single field ${field.name} occurs twice`)
     }
   }
 

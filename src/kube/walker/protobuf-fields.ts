@@ -46,11 +46,12 @@ export function findField(reader: ProtoReader, start: number, end: number, numbe
   return { occurrences, insertAt: insertAt === -1 ? end : insertAt }
 }
 
-/** The message in a single field; where it occurs more than once the last counts, as for the codec. */
+/** The message in a single field; one that occurs twice is refused, as by the codec. */
 export function findMessage(reader: ProtoReader, start: number, end: number, number: number): Occurrence | undefined {
-  const last = findField(reader, start, end, number).occurrences.at(-1)
-  if (last !== undefined) requireBytes(last, `field ${number}`)
-  return last
+  const [found, second] = findField(reader, start, end, number).occurrences
+  if (second !== undefined) throw new WireError('malformed', `the single field ${number} occurs twice`)
+  if (found !== undefined) requireBytes(found, `field ${number}`)
+  return found
 }
 
 export function requireBytes(occurrence: Occurrence, name: string): void {

@@ -1,0 +1,26 @@
+/** The strategies of kinds against kept answers of the real API server; `test/real/kinds.test.ts` renews them. */
+import { describe, expect, it } from 'vitest'
+import { strategyOf } from '../../src/apiserver/kinds/registry.ts'
+import { comparable, normalize, ourAnswer, readSamples } from './kinds-samples.ts'
+
+describe('the strategies of kinds answer like the API server', () => {
+  it.each(readSamples('defaults').map((sample) => [sample.what, sample] as const))('completes %s', (_what, sample) => {
+    expect(comparable(ourAnswer(sample))).toEqual(comparable(sample.answer))
+  })
+
+  it.each(readSamples('errors').map((sample) => [sample.what, sample] as const))('refuses %s', (_what, sample) => {
+    expect(comparable(ourAnswer(sample))).toEqual(comparable(sample.answer))
+  })
+
+  it.each(readSamples('updates').map((sample) => [sample.what, sample] as const))('updates %s', (_what, sample) => {
+    expect(comparable(ourAnswer(sample))).toEqual(comparable(sample.answer))
+  })
+})
+
+it('comes to rest: completed objects stay as they are', () => {
+  for (const { what, answer } of readSamples('defaults')) {
+    const again = normalize(answer)
+    strategyOf(again.apiVersion ?? '', again.kind ?? '').applyDefaults?.(again)
+    expect(normalize(again), what).toEqual(normalize(answer))
+  }
+})

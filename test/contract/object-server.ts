@@ -1,0 +1,98 @@
+/** The middle of an API server for tests: a store in memory, the cache that follows it, and a writer with real strategies. */
+import { type AdmissionPlugin, Admission } from '../../src/apiserver/core/admission.ts'
+import { ObjectCache } from '../../src/apiserver/core/object-cache.ts'
+import type { Resource } from '../../src/apiserver/core/resource.ts'
+import { createObject } from '../../src/apiserver/core/write/create.ts'
+import { type DeleteOptions, deleteObject } from '../../src/apiserver/core/write/delete.ts'
+import { updateObject } from '../../src/apiserver/core/write/update.ts'
+import type { WriteRequest } from '../../src/apiserver/core/write/write-request.ts'
+import { Writer } from '../../src/apiserver/core/write/writer.ts'
+import { InternalClient } from '../../src/apiserver/controllers/internal-client.ts'
+import { strategyOf } from '../../src/apiserver/kinds/registry.ts'
+import { MemoryStore } from '../../src/apiserver/storage/memory-store.ts'
+import type { KubeObject } from '../../src/kube/objects.ts'
+import { ManualClock } from '../../src/telemetry/clock.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+
+/** Turns of the event loop that a test waits for something; a condition that needs more will never come true. */
+const maxTurns = 5_000
+
+export interface ObjectServer {
+  readonly clock: ManualClock
+  readonly cache: ObjectCache
+  readonly writer: Writer
+  readonly client: InternalClient
+  readonly logger: ReturnType<typeof createLogger>
+  create(resource: Resource, object: KubeObject, options?: { readonly dryRun?: boolean }): Promise<KubeObject>
+  update(resource: Resource, namespace: string, name: string, change: (old: KubeObject) => KubeObject): Promise<KubeObject>
+  delete(resource: Resource, namespace: string, name: string, options?: DeleteOptions): Promise<void>
+  get(resource: Resource, namespace: string, name: string): KubeObject | undefined
+  stop(): Promise<void>
+}
+
+type Plugins = (cache: ObjectCache, clock: ManualClock) => AdmissionPlugin[]
+
+export async function startObjectServer(plugins: Plugins = () => []): Promise<ObjectServer> {
+  const clock = new ManualClock()
+  const logger = createLogger({ level: 'fatal', format: 'json', destination: { write: () => {} }, clock })
+  const store = new MemoryStore(clock)
+  const cache = new ObjectCache(store, logger)
+  await cache.load()
+  const stopped = new AbortController()
+  const running = cache.run(stopped.signal, () => Promise.resolve())
+  const writer = new Writer({
+    store,
+    cache,
+    clock,
+    admission: new Admission(plugins(cache, clock)),
+    strategyOf: ({ apiVersion, kind }) => strategyOf(apiVersion, kind),
+  })
+  const client = new InternalClient(writer, cache)
+  return {
+    clock,
+    cache,
+    writer,
+    client,
+    logger,
+    async create(resource, object, { dryRun = false } = {}) {
+      const request = requestFor(resource, object.metadata?.namespace ?? '', object.metadata?.name ?? '', dryRun)
+      return (await createObject(writer, structuredClone(object), request)).object()
+    },
+    async update(resource, namespace, name, change) {
+      return (await updateObject(writer, requestFor(resource, namespace, name), change)).item.object()
+    },
+    async delete(resource, namespace, name, options = {}) {
+      await deleteObject(writer, requestFor(resource, namespace, name), options)
+    },
+    get: (resource, namespace, name) => client.get({ resource, namespace, name }),
+    async stop() {
+      stopped.abort()
+      await store.close()
+      await running
+    },
+  }
+}
+
+function requestFor(resource: Resource, namespace: string, name: string, dryRun = false): WriteRequest {
+  const user = { name: 'somebody', uid: '', groups: ['system:authenticated'], extra: {} }
+  const signal = new AbortController().signal
+  return { resource, subresource: '', namespace, name, user, dryRun, signal, warnings: new Set() }
+}
+
+/** Resolves when the condition holds, however many promises that takes; time does not pass. */
+export async function eventually(condition: () => boolean): Promise<void> {
+  for (let turn = 0; turn < maxTurns; turn++) {
+    if (condition()) return
+    await turnOver()
+  }
+  throw new Error('the condition did not come true')
+}
+
+/** Lets everything that is under way come to rest, for what must not happen. */
+export async function rest(turns = 50): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await turnOver()
+}
+
+function turnOver(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
