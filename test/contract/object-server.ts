@@ -1,5 +1,7 @@
 /** The middle of an API server for tests: a store in memory, the cache that follows it, and a writer with real strategies. */
-import { type AdmissionPlugin, Admission } from '../../src/apiserver/core/admission.ts'
+
+import { InternalClient } from '../../src/apiserver/controllers/internal-client.ts'
+import { Admission, type AdmissionPlugin } from '../../src/apiserver/core/admission.ts'
 import { ObjectCache } from '../../src/apiserver/core/object-cache.ts'
 import type { Resource } from '../../src/apiserver/core/resource.ts'
 import { createObject } from '../../src/apiserver/core/write/create.ts'
@@ -7,7 +9,6 @@ import { type DeleteOptions, deleteObject } from '../../src/apiserver/core/write
 import { updateObject } from '../../src/apiserver/core/write/update.ts'
 import type { WriteRequest } from '../../src/apiserver/core/write/write-request.ts'
 import { Writer } from '../../src/apiserver/core/write/writer.ts'
-import { InternalClient } from '../../src/apiserver/controllers/internal-client.ts'
 import { strategyOf } from '../../src/apiserver/kinds/registry.ts'
 import { MemoryStore } from '../../src/apiserver/storage/memory-store.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
@@ -24,7 +25,12 @@ export interface ObjectServer {
   readonly client: InternalClient
   readonly logger: ReturnType<typeof createLogger>
   create(resource: Resource, object: KubeObject, options?: { readonly dryRun?: boolean }): Promise<KubeObject>
-  update(resource: Resource, namespace: string, name: string, change: (old: KubeObject) => KubeObject): Promise<KubeObject>
+  update(
+    resource: Resource,
+    namespace: string,
+    name: string,
+    change: (old: KubeObject) => KubeObject,
+  ): Promise<KubeObject>
   delete(resource: Resource, namespace: string, name: string, options?: DeleteOptions): Promise<void>
   get(resource: Resource, namespace: string, name: string): KubeObject | undefined
   stop(): Promise<void>

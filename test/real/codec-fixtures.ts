@@ -217,7 +217,7 @@ export const fixtures: KubeObject[] = [
   }),
   object('apps/v1', 'ControllerRevision', 'deep', {
     revision: 1,
-    data: new RawJson(`${'['.repeat(1500)}${']'.repeat(1500)}`),
+    data: new RawJson(`{"a":${'['.repeat(1500)}${']'.repeat(1500)}}`),
   }),
   object('discovery.k8s.io/v1', 'EndpointSlice', 'slice', {
     addressType: 'IPv4',

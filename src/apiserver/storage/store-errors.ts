@@ -31,3 +31,13 @@ export class StoreUnavailableError extends Error {
 export class StoreFullError extends Error {
   override readonly name = 'StoreFullError'
 }
+
+/** The caller broke a rule of the interface: a mistake in the program. Nothing was written. */
+export class StoreUsageError extends Error {
+  override readonly name = 'StoreUsageError'
+}
+
+/** The data cannot be opened: in use by another process, of a newer version, or not accessible. */
+export class StoreOpenError extends Error {
+  override readonly name = 'StoreOpenError'
+}

@@ -10,9 +10,13 @@
  * - A watch delivers every change under its prefix exactly once, in the order of revisions, and all changes of one
  *   revision together. It never delivers a change that a later crash could take back.
  * - Buffers given out belong to the store and are never changed, by either side.
+ * - A store begins empty at revision 1, so the first change has revision 2 (an etcd that others use may be further on).
  */
 
-/** Keys are ordered by their bytes. Any text without NUL may be a key; the API server uses `resource/namespace/name`. */
+/**
+ * Keys are ordered by their UTF-8 bytes. Any well-formed text without NUL, of 1 to `MAX_KEY_BYTES`, may be a key; the API
+ * server uses `resource/namespace/name`.
+ */
 export interface StoredEntry {
   readonly key: string
   readonly value: Buffer
@@ -29,7 +33,7 @@ export interface ReadOptions {
 export interface ListOptions extends ReadOptions {
   /** Only keys after this one, in byte order. */
   readonly after?: string
-  /** At most this many entries. */
+  /** At most this many entries; at least 1. */
   readonly limit?: number
 }
 
@@ -53,6 +57,10 @@ export interface Condition {
 }
 
 export type Write =
+  /**
+   * With `leaseSeconds` the entry is deleted some time after that many seconds, by a change like any other, unless it has
+   * been written again: each put decides anew whether its entry expires. The caller must not change `value` afterwards.
+   */
   | { readonly type: 'put'; readonly key: string; readonly value: Buffer; readonly leaseSeconds?: number }
   | { readonly type: 'delete'; readonly key: string }
 
@@ -63,7 +71,15 @@ export interface Transaction {
   readonly writes: readonly Write[]
 }
 
+/** The widest key that every implementation takes; Kubernetes' own names stay below 700 bytes. */
+export const MAX_KEY_BYTES = 1024
+/** How many conditions, and how many writes, one transaction may have: what an etcd takes by default. */
+export const MAX_TRANSACTION_OPERATIONS = 128
+/** Keys and values of one transaction together: what an etcd takes by default, less room for its framing. */
+export const MAX_TRANSACTION_BYTES = 1_500_000
+
 export type TransactionResult =
+  /** The revision of the changes, or of the state, if there was nothing to change. */
   | { readonly committed: true; readonly revision: number }
   /** `found` holds the present entry of each condition's key, so that a caller can try again without another read. */
   | { readonly committed: false; readonly revision: number; readonly found: readonly (StoredEntry | undefined)[] }
@@ -78,7 +94,11 @@ export interface Change {
   readonly previous: StoredEntry | undefined
 }
 
-/** The changes of one or more whole revisions. An empty list says that nothing under the prefix changed up to `revision`. */
+/**
+ * The changes of one or more whole revisions; everything under the prefix up to `revision` has been delivered with this
+ * batch. An empty list is a sign of progress: it comes when a watch has caught up, and every few seconds while others
+ * write and nothing under the prefix changes.
+ */
 export interface ChangeBatch {
   readonly changes: readonly Change[]
   readonly revision: number
@@ -89,15 +109,20 @@ export interface Store {
   revision(): Promise<number>
   get(key: string, options?: ReadOptions): Promise<EntryRead>
   list(prefix: string, options?: ListOptions): Promise<EntryList>
+  /** Throws StoreUsageError for a transaction outside the limits above, StoreFullError for one that is too large. */
   commit(transaction: Transaction): Promise<TransactionResult>
   /**
-   * Changes with a revision greater than `afterRevision`, for ever, until the signal aborts (then it returns). Throws
-   * CompactedError when the history does not reach back that far, and StoreUnavailableError when the store is lost.
+   * Changes with a revision greater than `afterRevision`, which may lie in the future, for ever, until the signal aborts
+   * (then it returns). Throws CompactedError when `afterRevision` is older than `compactedRevision()`, also in the middle,
+   * if the reader is slower than the compaction; and StoreUnavailableError when the store is closed or lost.
    */
   watch(prefix: string, afterRevision: number, signal: AbortSignal): AsyncIterable<ChangeBatch>
-  /** Forgets history up to and including this revision; the present state stays. */
+  /**
+   * Forgets the changes up to and including this revision; the state at it, and all that came later, stays readable.
+   * Doing it again, or for an older revision, changes nothing. Throws FutureRevisionError.
+   */
   compact(revision: number): Promise<void>
-  /** The oldest revision that can still be read. */
+  /** The oldest revision that can still be read, and after which a watch may begin. */
   compactedRevision(): Promise<number>
   /** Resolves when everything is released. Calls under way reject with StoreUnavailableError. */
   close(): Promise<void>
