@@ -6,76 +6,82 @@
 import { WireError } from '../protobuf/wire-error.ts'
 
 const number = /-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?/y
+const space = /[ \t\r\n]*/y
 const quote = '"'
 
+/** A list or an object that is not closed yet; `key` is where the next value of an object goes. */
+interface Open {
+  readonly container: unknown[] | Map<string, unknown>
+  key: string
+}
+
+/** Works without recursion: however deeply the text is nested, it can be read. */
 export class ExactJsonParser {
   readonly #text: string
-  readonly #maxDepth: number
+  readonly #open: Open[] = []
   #position = 0
-  #depth = 0
+  #result: unknown
 
-  constructor(text: string, maxDepth: number) {
+  constructor(text: string) {
     this.#text = text
-    this.#maxDepth = maxDepth
   }
 
   parse(): unknown {
     this.#skipSpace()
-    switch (this.#text[this.#position]) {
-      case '{':
-        return this.#nested(() => this.#object())
-      case '[':
-        return this.#nested(() => this.#list())
-      case quote:
-        return this.#string()
-      case 't':
-        return this.#word('true', true)
-      case 'f':
-        return this.#word('false', false)
-      case 'n':
-        return this.#word('null', null)
-      default:
-        return this.#number()
+    while (this.#position < this.#text.length) {
+      this.#step(this.#text[this.#position] as string)
+      this.#skipSpace()
     }
+    return this.#result
   }
 
-  #nested<T>(read: () => T): T {
-    if (++this.#depth > this.#maxDepth) throw new WireError('too-deep', `JSON nested deeper than ${this.#maxDepth}`)
+  #step(character: string): void {
+    const inside = this.#open.at(-1)
+    if (character === '{') this.#begin(new Map())
+    else if (character === '[') this.#begin([])
+    else if (character === '}' || character === ']') this.#end()
+    else if (character === ',' || character === ':') this.#position++
+    else if (character === quote && inside?.container instanceof Map && this.#isKey()) inside.key = this.#string()
+    else this.#add(this.#scalar(character))
+  }
+
+  #begin(container: Open['container']): void {
     this.#position++
-    const value = read()
+    this.#open.push({ container, key: '' })
+  }
+
+  #end(): void {
     this.#position++
-    this.#depth--
-    return value
+    const container = this.#open.pop()?.container
+    // As the built-in parser has it: `__proto__` is a key like any other, and the last of two equal keys counts.
+    this.#add(container instanceof Map ? Object.fromEntries(container) : container)
   }
 
-  #object(): Record<string, unknown> {
-    const entries: [string, unknown][] = []
-    while (!this.#isAt('}')) {
-      const key = this.#string()
-      this.#isAt(':')
-      this.#position++
-      entries.push([key, this.parse()])
-      if (this.#isAt(',')) this.#position++
-    }
-    // As the built-in parser does: `__proto__` is a key like any other, and the last of two equal keys counts.
-    return Object.fromEntries(entries)
+  #add(value: unknown): void {
+    const inside = this.#open.at(-1)
+    if (inside === undefined) this.#result = value
+    else if (inside.container instanceof Map) inside.container.set(inside.key, value)
+    else inside.container.push(value)
   }
 
-  #list(): unknown[] {
-    const items: unknown[] = []
-    while (!this.#isAt(']')) {
-      items.push(this.parse())
-      if (this.#isAt(',')) this.#position++
-    }
-    return items
+  /** A string in an object is a key if a colon follows. */
+  #isKey(): boolean {
+    space.lastIndex = stringEnd(this.#text, this.#position)
+    space.test(this.#text)
+    return this.#text[space.lastIndex] === ':'
+  }
+
+  #scalar(character: string): unknown {
+    if (character === quote) return this.#string()
+    if (character === 't') return this.#word('true', true)
+    if (character === 'f') return this.#word('false', false)
+    return character === 'n' ? this.#word('null', null) : this.#number()
   }
 
   #string(): string {
-    this.#skipSpace()
     const start = this.#position
-    const end = stringEnd(this.#text, start)
-    this.#position = end
-    return JSON.parse(this.#text.slice(start, end)) as string
+    this.#position = stringEnd(this.#text, start)
+    return JSON.parse(this.#text.slice(start, this.#position)) as string
   }
 
   #number(): number | bigint {
@@ -93,13 +99,10 @@ export class ExactJsonParser {
     return value
   }
 
-  #isAt(character: string): boolean {
-    this.#skipSpace()
-    return this.#text[this.#position] === character
-  }
-
   #skipSpace(): void {
-    while (/[ \t\r\n]/.test(this.#text[this.#position] ?? '')) this.#position++
+    space.lastIndex = this.#position
+    space.test(this.#text)
+    this.#position = space.lastIndex
   }
 }
 

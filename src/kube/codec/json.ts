@@ -36,7 +36,7 @@ export function parseJson(text: string): unknown {
   } catch (error) {
     throw new WireError('bad-value', `not JSON: ${(error as Error).message}`, { cause: error })
   }
-  return doubtfulNumber.test(text) ? new ExactJsonParser(text, MAX_JSON_DEPTH).parse() : value
+  return doubtfulNumber.test(text) ? new ExactJsonParser(text).parse() : value
 }
 
 /** Compact JSON, with the escapes and the map order of an API server. */
