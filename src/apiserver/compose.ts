@@ -8,15 +8,24 @@ import { readCertificates } from '../identity/certificate.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import type { HealthChecks } from '../telemetry/health.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
-import type { ListenAddress } from '../telemetry/listen.ts'
+import { formatAddress, type ListenAddress } from '../telemetry/listen.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import type { Authenticator } from './auth/authenticator.ts'
 import { CertificateAuthenticator } from './auth/authn/client-certificate.ts'
 import { RequestHeaderAuthenticator } from './auth/authn/request-header.ts'
-import { StaticTokenAuthenticator } from './auth/authn/static-tokens.ts'
+import { StaticTokens } from './auth/authn/static-tokens.ts'
 import { NodeGraph } from './auth/node/graph.ts'
 import { RbacView } from './auth/rbac/view.ts'
 import { standardAuthorizer } from './auth/standard-authorizer.ts'
+import { serviceAccountTokens } from './auth/tokens/authenticator.ts'
+import { TokenIssuer } from './auth/tokens/issuer.ts'
+import { legacyServiceAccountTokens } from './auth/tokens/legacy-authenticator.ts'
+import { type FindObject, objectLookup } from './auth/tokens/object-lookup.ts'
+import { openIdHandler } from './auth/tokens/openid.ts'
+import type { TokenAuthenticator } from './auth/tokens/token-authenticator.ts'
+import { reviewToken } from './auth/tokens/token-review.ts'
+import { TokenSubresource } from './auth/tokens/token-subresource.ts'
+import { ApiTokenAuthenticator, BearerAuthenticator, UnionTokenAuthenticator } from './auth/tokens/union-tokens.ts'
 import { anonymousUser } from './auth/user.ts'
 import { withAuditId } from './chain/audit-id.ts'
 import { withAuditLog } from './chain/audit-log.ts'
@@ -33,6 +42,7 @@ import { Admission } from './core/admission.ts'
 import { CoreHandler } from './core/core-handler.ts'
 import { documentsHandler } from './core/documents-handler.ts'
 import { healthHandler } from './core/health-handler.ts'
+import { HistoryKeeper } from './core/history.ts'
 import { ObjectCache } from './core/object-cache.ts'
 import { feedPolicy } from './core/policy-feed.ts'
 import { Reader } from './core/read.ts'
@@ -81,22 +91,28 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
   const view = new RbacView()
   const graph = new NodeGraph()
   const authorizer = standardAuthorizer({ graph, source: view, alwaysAllowPaths: ['/healthz', '/livez', '/readyz'] })
+  const admission = new Admission([])
+  const find = objectLookup(cache, store)
+  const issuer = new TokenIssuer({ key: pki.serviceAccountKey })
+  const tokens = tokenAuthenticator(options, issuer, find)
+  const tokenSubresource = new TokenSubresource({ issuer, find, clock, admission })
   const writer = new Writer({
     store,
     cache,
     clock,
-    admission: new Admission([]),
+    admission,
     strategyOf: ({ apiVersion, kind }) => strategyOf(apiVersion, kind),
   })
   const reader = new Reader(store, cache, (ms, signal) => clock.sleep(ms, signal))
-  const reviews = new Reviews({ authorizer, reviewToken: (review) => Promise.resolve(review) })
+  const reviews = new Reviews({ authorizer, reviewToken: (review) => reviewToken(review, tokens, issuer.apiAudiences) })
   const core = new CoreHandler({
     store,
     cache,
     reader,
     writer,
     clock,
-    special: (context, info) => reviews.handle(context, info),
+    special: async (context, info) =>
+      (await reviews.handle(context, info)) || (await tokenSubresource.handle(context, info)),
   })
   const served = builtInGroupVersions()
   const listener = new Listener({
@@ -117,6 +133,12 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
       healthHandler(health, registry),
       // What the API offers, for everybody who may know.
       documentsHandler({ discovery, openApi }),
+      // How others check our tokens.
+      openIdHandler({
+        issuer: issuer.issuer,
+        keys: [pki.serviceAccountKey],
+        serverAddress: () => formatAddress(listener.address),
+      }),
       // The built-in resources.
       core.handle,
     ],
@@ -134,7 +156,10 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
       withCacheControl,
       // Before anything that may wait.
       withDeadline(clock),
-      withAuthentication({ authenticators: authenticators(options), allowAnonymous: true }),
+      withAuthentication({
+        authenticators: authenticators(options, new BearerAuthenticator(tokens, issuer.apiAudiences)),
+        allowAnonymous: true,
+      }),
       // Knows who really asked; what follows may be somebody else's request.
       withAuditLog(logger, clock),
       withImpersonation(authorizer),
@@ -144,10 +169,10 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
     ],
     delegates,
   )
-  return { parts: [cachePart(cache, view, graph, clock), listener], listener }
+  return { parts: [cachePart(cache, view, graph, clock), new HistoryKeeper(store, clock, logger), listener], listener }
 }
 
-function authenticators({ clock, pki, tokens, clientCas = [] }: ApiServerOptions): Authenticator[] {
+function authenticators({ clock, pki, clientCas = [] }: ApiServerOptions, bearer: Authenticator): Authenticator[] {
   const trust = [pki.ca.certificate, ...clientCas.flatMap(({ pem, source }) => readCertificates(pem, source))]
   return [
     new RequestHeaderAuthenticator({
@@ -156,8 +181,23 @@ function authenticators({ clock, pki, tokens, clientCas = [] }: ApiServerOptions
       allowedNames: ['front-proxy-client'],
     }),
     new CertificateAuthenticator(clock, () => trust),
-    ...(tokens === undefined ? [] : [new StaticTokenAuthenticator(tokens.csv, tokens.source)]),
+    bearer,
   ]
+}
+
+/** Every kind of bearer token; the cheapest to look up first. */
+function tokenAuthenticator(
+  { clock, pki, tokens }: ApiServerOptions,
+  { issuer, apiAudiences }: TokenIssuer,
+  find: FindObject,
+): TokenAuthenticator {
+  const keys = [pki.serviceAccountKey]
+  const file = tokens === undefined ? undefined : new StaticTokens(tokens.csv, tokens.source)
+  return new UnionTokenAuthenticator([
+    ...(file === undefined ? [] : [new ApiTokenAuthenticator((token) => file.userOf(token), apiAudiences)]),
+    legacyServiceAccountTokens({ keys, apiAudiences, find }),
+    serviceAccountTokens({ keys, issuer, apiAudiences, find, clock }),
+  ])
 }
 
 function contextOf(exchange: Exchange, clock: Clock): RequestContext {

@@ -6,8 +6,11 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { ApiServer } from '../apiserver/api-server.ts'
+import { EtcdStore } from '../apiserver/storage/etcd-store.ts'
 import { LmdbStore } from '../apiserver/storage/lmdb-store.ts'
 import { MemoryStore } from '../apiserver/storage/memory-store.ts'
+import type { Store } from '../apiserver/storage/store.ts'
+import type { Clock } from '../telemetry/clock.ts'
 import { HealthChecks } from '../telemetry/health.ts'
 import { HealthServer } from '../telemetry/health-server.ts'
 import { componentLogger } from '../telemetry/logger.ts'
@@ -16,11 +19,10 @@ import { BUILD } from './build.ts'
 import { type ApiServerConfig, apiServerRole } from './config/apiserver.ts'
 import { addRoleFlags } from './config/flags.ts'
 import { loadConfig } from './config/load.ts'
-import { flagOf } from './config/option.ts'
 import type { CommandContext } from './context.ts'
 import { DataDir } from './data-dir.ts'
 import { CommandError } from './failure.ts'
-import { openLog, runRole } from './run-role.ts'
+import { addressRemedy, openLog, runRole } from './run-role.ts'
 
 const HELP = `
 Runs until stopped. Prints a line that starts with "ready" on stdout once it
@@ -57,17 +59,17 @@ async function runApiServer(context: CommandContext, config: ApiServerConfig): P
     registry,
     logger: componentLogger(logger, 'health'),
   })
+  const address = { host: config.bindAddress, port: config.securePort }
   const apiServer = new ApiServer({
     dataDir: config.dataDir,
-    address: { host: config.bindAddress, port: config.securePort },
+    address,
     dnsNames: config.certNames.filter((name) => isIP(name) === 0),
     ipAddresses: config.certNames.filter((name) => isIP(name) !== 0),
     clock,
     logger,
     health,
     registry,
-    openStore: async () =>
-      config.storage === 'memory' ? new MemoryStore(clock) : await LmdbStore.open(join(config.dataDir, 'store'), clock),
+    openStore: () => openStore(config, clock),
     ...(config.tokenAuthFile === undefined ? {} : { tokens: readTokens(config.tokenAuthFile) }),
   })
   const run = {
@@ -76,7 +78,7 @@ async function runApiServer(context: CommandContext, config: ApiServerConfig): P
     parts: [dataDir, healthServer, apiServer],
     logger,
     drainTimeoutMs: config.drainTimeout,
-    addressRemedy: () => `choose another one with ${flagOf('securePort')} or ${flagOf('healthAddress')}`,
+    addressRemedy: addressRemedy(apiServerRole, { securePort: address, healthAddress: config.healthAddress }),
     onReady: () => {
       context.stdout.write(`ready  causeway apiserver ${BUILD.version} on ${apiServer.url}\n`)
       context.stdout.write(`  kubeconfig  ${apiServer.adminKubeconfig}\n`)
@@ -86,6 +88,19 @@ async function runApiServer(context: CommandContext, config: ApiServerConfig): P
     health.addReadiness('lifecycle', () => lifecycle.health())
     health.addReadiness('data-dir', () => dataDir.health())
   })
+}
+
+async function openStore(config: ApiServerConfig, clock: Clock): Promise<Store> {
+  if (config.etcdServers.length === 0) {
+    return config.storage === 'memory'
+      ? new MemoryStore(clock)
+      : await LmdbStore.open(join(config.dataDir, 'store'), clock)
+  }
+  const read = (file: string | undefined): Buffer | undefined => (file === undefined ? undefined : readFileSync(file))
+  const files = { ca: read(config.etcdCafile), cert: read(config.etcdCertfile), key: read(config.etcdKeyfile) }
+  const tls = Object.fromEntries(Object.entries(files).filter(([, content]) => content !== undefined))
+  const { etcdServers: endpoints, etcdPrefix: keyPrefix } = config
+  return new EtcdStore({ endpoints, keyPrefix, ...(Object.keys(tls).length === 0 ? {} : { tls }) }, clock)
 }
 
 function readTokens(file: string): { csv: string; source: string } {

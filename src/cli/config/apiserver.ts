@@ -29,8 +29,18 @@ const options = {
   storage: option({
     type: oneOf('backend', ['lmdb', 'memory']),
     default: 'lmdb',
-    description: 'where objects are kept: lmdb in the data folder, or memory, which forgets',
+    description: 'where objects are kept without etcd: lmdb in the data folder, or memory, which forgets',
   }),
+  etcdServers: option({
+    type: listOf(text),
+    default: '',
+    description:
+      'etcd endpoints such as https://10.0.0.1:2379; objects are then kept there, and several API servers may share them',
+  }),
+  etcdPrefix: option({ type: text, default: '/registry/', description: 'what all keys in etcd start with' }),
+  etcdCafile: optional({ type: filePath, description: 'CA that signed the certificates of etcd' }),
+  etcdCertfile: optional({ type: filePath, description: 'client certificate for etcd' }),
+  etcdKeyfile: optional({ type: filePath, description: 'key of the client certificate for etcd' }),
   tokenAuthFile: optional({
     type: filePath,
     description: 'file of bearer tokens: token,user,uid,"group1,group2" a line',

@@ -31,7 +31,8 @@ export class CertificateAuthenticator implements Authenticator {
     // A certificate of another CA may still mean something to another authenticator.
     if (!verified.ok) return { outcome: 'wrong', reason: verified.message }
     const name = commonName(certificate.subject)
-    if (name === undefined || name === '') return { outcome: 'wrong', reason: 'the client certificate has no common name' }
+    if (name === undefined || name === '')
+      return { outcome: 'wrong', reason: 'the client certificate has no common name' }
     const groups = attributeValues(certificate.subject, 'O')
     const extra = { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${certificate.fingerprint}`] }
     return { outcome: 'known', user: { name, uid: '', groups, extra } }

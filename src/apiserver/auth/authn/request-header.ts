@@ -30,16 +30,18 @@ export class RequestHeaderAuthenticator implements Authenticator {
 
   authenticate(exchange: Exchange): Promise<Authentication> {
     const user = readUser(exchange.headers)
-    return Promise.resolve(user === undefined || !this.#isFrontProxy(exchange) ? { outcome: 'absent' } : { outcome: 'known', user })
+    return Promise.resolve(
+      user === undefined || !this.#isFrontProxy(exchange) ? { outcome: 'absent' } : { outcome: 'known', user },
+    )
   }
 
   #isFrontProxy({ peer }: Exchange): boolean {
     const chain = parsedChain(peer)
     if (typeof chain === 'string') return false
     const [certificate, ...intermediates] = chain
-    const { clock, trust, allowedNames } = this.#options
+    const { clock, allowedNames } = this.#options
     const verified = verifyCertificate(certificate, {
-      trust: trust(),
+      trust: this.#options.trust(),
       intermediates,
       usage: 'clientAuth',
       atMs: clock.nowMs(),

@@ -1,11 +1,8 @@
 /** Tokens from a file: `token,user,uid,"group1,group2"` a line, as kube-apiserver's --token-auth-file has it. */
 import { createHash } from 'node:crypto'
-import type { Exchange } from '../../serving/exchange.ts'
-import type { Authentication, Authenticator } from '../authenticator.ts'
 import type { UserInfo } from '../user.ts'
-import { bearerToken } from './bearer-token.ts'
 
-export class StaticTokenAuthenticator implements Authenticator {
+export class StaticTokens {
   /** By the hash of the token: looking up a hash tells an attacker nothing by its time. */
   readonly #users = new Map<string, UserInfo>()
 
@@ -17,16 +14,16 @@ export class StaticTokenAuthenticator implements Authenticator {
       if (uid === undefined || token === '' || name === '') {
         throw new Error(`${source} line ${index + 1}: expected token,user,uid and optionally groups`)
       }
-      const groupList = groups.split(',').map((group) => group.trim()).filter((group) => group !== '')
+      const groupList = groups
+        .split(',')
+        .map((group) => group.trim())
+        .filter((group) => group !== '')
       this.#users.set(hash(token), { name, uid, groups: groupList, extra: {} })
     }
   }
 
-  authenticate({ headers }: Exchange): Promise<Authentication> {
-    const token = bearerToken(headers)
-    if (token === undefined) return Promise.resolve({ outcome: 'absent' })
-    const user = this.#users.get(hash(token))
-    return Promise.resolve(user === undefined ? { outcome: 'wrong', reason: 'unknown token' } : { outcome: 'known', user })
+  userOf(token: string): UserInfo | undefined {
+    return this.#users.get(hash(token))
   }
 }
 

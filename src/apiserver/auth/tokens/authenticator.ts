@@ -1,0 +1,36 @@
+/** Bearer tokens of ServiceAccounts. A good signature is not enough: all that they speak of is looked at each time. */
+import type { Clock } from '../../../telemetry/clock.ts'
+import { readClaims, type TokenClaims } from './claims.ts'
+import { JwtAuthenticator, type JwtAuthenticatorOptions } from './jwt-authenticator.ts'
+import { checkLiveObjects, LEEWAY_MS } from './live-objects.ts'
+import type { FindObject } from './object-lookup.ts'
+import { serviceAccountUser } from './service-account-user.ts'
+import { RefusedTokenError, type TokenAuthenticator } from './token-authenticator.ts'
+
+export interface ServiceAccountTokenOptions extends Omit<JwtAuthenticatorOptions, 'userOf'> {
+  readonly find: FindObject
+  readonly clock: Clock
+}
+
+export function serviceAccountTokens({ find, clock, ...options }: ServiceAccountTokenOptions): TokenAuthenticator {
+  return new JwtAuthenticator({
+    ...options,
+    async userOf(payload) {
+      const claims = readClaims(payload)
+      const nowMs = clock.nowMs()
+      checkTimes(claims, nowMs)
+      await checkLiveObjects(claims.kubernetes, find, nowMs)
+      const { namespace, serviceAccount, ...bound } = claims.kubernetes
+      return serviceAccountUser({ namespace, serviceAccount, bound, tokenId: claims.id })
+    },
+  })
+}
+
+function checkTimes({ notBeforeSeconds, expiresAtSeconds, issuedAtSeconds }: TokenClaims, nowMs: number): void {
+  const isAhead = (seconds = 0): boolean => nowMs + LEEWAY_MS < seconds * 1000
+  if (isAhead(notBeforeSeconds)) throw new RefusedTokenError('service account token is not valid yet')
+  if (expiresAtSeconds !== undefined && nowMs - LEEWAY_MS > expiresAtSeconds * 1000) {
+    throw new RefusedTokenError('service account token has expired')
+  }
+  if (isAhead(issuedAtSeconds)) throw new RefusedTokenError('service account token is issued in the future')
+}

@@ -1,0 +1,60 @@
+/** The objects that tokens are about, as they are now. */
+import type { KubeObject } from '../../../kube/objects.ts'
+import { Item } from '../../core/item.ts'
+import type { ObjectCache } from '../../core/object-cache.ts'
+import type { Store } from '../../storage/store.ts'
+
+export type TokenResource = 'serviceaccounts' | 'pods' | 'secrets' | 'nodes'
+
+/** The namespace is empty for nodes. Callers only look: the same object may be handed out again. */
+export type FindObject = (resource: TokenResource, namespace: string, name: string) => Promise<KubeObject | undefined>
+
+/** No object has a longer name, so the store need not be asked for one. */
+const maxNameCharacters = 253
+
+/**
+ * Looks into memory first. What is not there may have been written by another API server a moment ago, and its token be
+ * used here already: then the store itself decides.
+ */
+export function objectLookup(cache: ObjectCache, store: Pick<Store, 'get'>): FindObject {
+  const parsed = new WeakMap<Item, KubeObject>()
+  const objectOf = (item: Item): KubeObject => {
+    const known = parsed.get(item)
+    if (known !== undefined) return known
+    const object = relevantPart(item.object())
+    parsed.set(item, object)
+    return object
+  }
+  return async (resource, namespace, name) => {
+    if (name.length > maxNameCharacters || name.includes('\0')) return undefined
+    const prefix = `core/${resource}/`
+    const key = resource === 'nodes' ? `${prefix}${name}` : `${prefix}${namespace}/${name}`
+    const item = cache.collection(prefix).get(key)
+    if (item !== undefined) return objectOf(item)
+    const { entry } = await store.get(key)
+    return entry === undefined ? undefined : relevantPart(Item.fromEntry(entry).object())
+  }
+}
+
+/** Every request asks for these objects: they are parsed once, and only what tokens are checked against is kept. */
+function relevantPart({ metadata = {}, spec, data }: KubeObject): KubeObject {
+  const { name, namespace, uid, deletionTimestamp, labels } = metadata
+  const { serviceAccountName, nodeName } = (spec ?? {}) as PodSpec
+  const { token } = (data ?? {}) as { readonly token?: string }
+  return {
+    metadata: {
+      ...(name === undefined ? {} : { name }),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+      ...(labels === undefined ? {} : { labels }),
+    },
+    spec: { serviceAccountName, nodeName },
+    data: { token },
+  }
+}
+
+export interface PodSpec {
+  readonly serviceAccountName?: string
+  readonly nodeName?: string
+}

@@ -1,0 +1,82 @@
+/** `serviceaccounts/NAME/token` over HTTP. */
+import { negotiateOutput } from '../../../kube/negotiation.ts'
+import { BUILT_IN_OBJECT } from '../../../kube/negotiation-offers.ts'
+import type { KubeObject } from '../../../kube/objects.ts'
+import { responseContentType } from '../../../kube/representation.ts'
+import type { ResourceRequest } from '../../../kube/request-info.ts'
+import { findKind } from '../../../kube/schema/schema.ts'
+import type { RequestContext } from '../../chain/handler.ts'
+import type { Admission, AdmissionRequest } from '../../core/admission.ts'
+import { conform, type ExpectedKind, readObject } from '../../core/decode-body.ts'
+import { storedResource } from '../../core/resource.ts'
+import { readDryRun } from '../../core/write/write-request.ts'
+import { encodeBody } from '../../serving/encode-body.ts'
+import { respond } from '../../serving/respond.ts'
+import { answerTokenRequest, type TokenRequestParts } from './token-request.ts'
+
+export interface TokenSubresourceParts extends Omit<TokenRequestParts, 'validate'> {
+  readonly admission: Admission
+}
+
+export class TokenSubresource {
+  readonly #parts: TokenSubresourceParts
+
+  constructor(parts: TokenSubresourceParts) {
+    this.#parts = parts
+  }
+
+  /** False when the request is for something else, or for a verb that this subresource does not have. */
+  async handle(context: RequestContext, info: ResourceRequest): Promise<boolean> {
+    const { apiGroup, resource, subresource, verb, namespace, name } = info
+    if (apiGroup !== '' || resource !== 'serviceaccounts' || subresource !== 'token' || verb !== 'create') return false
+    const expected = expectedKind()
+    const { headers } = context.exchange
+    const { representation, pretty } = negotiateOutput(
+      {
+        accept: headers.get('accept'),
+        userAgent: headers.get('user-agent'),
+        pretty: context.query.get('pretty') ?? undefined,
+        stream: false,
+      },
+      BUILT_IN_OBJECT,
+    )
+    const request = await readObject(context, expected)
+    const { admission, ...parts } = this.#parts
+    const admissionRequest = (object: KubeObject): AdmissionRequest => admissionRequestOf(context, info, object)
+    await admission.admit(admissionRequest(request))
+    const validate = (completed: KubeObject): Promise<void> => admission.validate(admissionRequest(completed))
+    const answer = await answerTokenRequest(request, { namespace, name }, { ...parts, validate })
+    const body = encodeBody(conform(answer, expected, 'Ignore', context), representation.encoding, pretty)
+    await respond(context, 201, { 'content-type': responseContentType(representation, { stream: false }) }, body)
+    return true
+  }
+}
+
+function expectedKind(): ExpectedKind {
+  const type = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' }
+  const message = findKind(type.apiVersion, type.kind)?.message
+  if (message === undefined) throw new Error('the schema has no TokenRequest')
+  return { ...type, message }
+}
+
+function admissionRequestOf(
+  { user, query, warnings }: RequestContext,
+  { namespace, name, subresource }: ResourceRequest,
+  object: KubeObject,
+): AdmissionRequest {
+  const resource = storedResource('', 'v1', 'serviceaccounts')
+  if (resource === undefined) throw new Error('the schema has no ServiceAccount')
+  const dryRun = readDryRun(query.getAll('dryRun'))
+  return {
+    operation: 'CREATE',
+    resource,
+    subresource,
+    namespace,
+    name,
+    user,
+    dryRun,
+    object,
+    old: undefined,
+    warn: (text) => warnings.add(text),
+  }
+}
