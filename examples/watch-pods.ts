@@ -1,7 +1,12 @@
 /** Lists the pods of the cluster that your kubeconfig points to and follows them: `npx tsx examples/watch-pods.ts` */
-import { KubeClient, loadConnection, pods, Reflector } from '../src/kube/index.ts'
+import { ConnectionConfigError, KubeClient, loadConnection, pods, Reflector } from '../src/kube/index.ts'
 
-const client = new KubeClient(await loadConnection())
+const connection = await loadConnection().catch((error: unknown) => {
+  if (!(error instanceof ConnectionConfigError)) throw error
+  console.error(error.message)
+  process.exit(1)
+})
+const client = new KubeClient(connection)
 const stop = new AbortController()
 process.once('SIGINT', () => stop.abort())
 

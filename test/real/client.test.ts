@@ -178,6 +178,34 @@ describeReal('client', () => {
     for await (const event of watch) expect(event.type).toBe('ADDED')
   })
 
+  it('ends a watch quietly when it is closed during a read', async () => {
+    for (const own of [client, new KubeClient(connection, { codec: protobufCodec })]) {
+      const { metadata } = await maps().list()
+      const watch = await own
+        .resource(configMaps)
+        .in(namespace)
+        .watch({ resourceVersion: metadata.resourceVersion ?? '' })
+      const next = watch[Symbol.asyncIterator]().next()
+      watch.close()
+      expect(await next).toEqual({ done: true, value: undefined })
+      if (own !== client) await own.close()
+    }
+  })
+
+  it('keeps integers that a number cannot hold, through reading, writing and patching', async () => {
+    const largest = 9007199254740993n
+    const spec = { containers: [{ name: 'main', image: 'none' }], terminationGracePeriodSeconds: largest }
+    const mine = client.resource(pods).in(namespace)
+    await mine.create({ metadata: { name: 'patient' }, spec })
+    const read = await mine.get('patient')
+    expect(read.spec).toMatchObject({ terminationGracePeriodSeconds: largest })
+    const updated = await mine.update({ ...read, metadata: { ...read.metadata, labels: { a: 'b' } } })
+    expect(updated.spec).toMatchObject({ terminationGracePeriodSeconds: largest })
+    const patch = { type: 'merge', patch: { spec: { activeDeadlineSeconds: 2147483647n } } } as const
+    expect((await mine.patch('patient', patch)).spec).toMatchObject({ activeDeadlineSeconds: 2147483647 })
+    await mine.delete('patient', { gracePeriodSeconds: 0 })
+  })
+
   it('reports what the server cannot give', async () => {
     const query = { sendInitialEvents: true, allowWatchBookmarks: true, resourceVersionMatch: 'NotOlderThan' } as const
     const read = async () => {
@@ -241,6 +269,8 @@ describeReal('client', () => {
     expect(await whoami({ tls: { ...connection.tls, clientCertificate } })).toBe('admin')
     const impersonation = { user: 'jane', groups: ['system:authenticated', 'devs'], extra: { 'Scopes/x': ['a', 'b'] } }
     expect(await whoami({ credentials: connection.credentials, impersonation })).toBe('jane')
+    const foreign = { user: 'Zoë 雪', groups: ['system:authenticated'], extra: {} }
+    expect(await whoami({ credentials: connection.credentials, impersonation: foreign })).toBe('Zoë 雪')
     const wrongToken = { type: 'token', token: { data: Buffer.from('wrong') } } as const
     expect(await failureOf(whoami({ credentials: wrongToken }))).toSatisfy(isUnauthorized)
     expect(await failureOf(whoami({}))).toSatisfy(isForbidden)

@@ -5,16 +5,20 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { BodyCodec } from '../../src/kube/client/body-codec.ts'
 import { KubeClient } from '../../src/kube/client/client.ts'
 import type { Dial } from '../../src/kube/client/connector.ts'
-import { configMaps, namespaces, pods } from '../../src/kube/client/kinds.ts'
+import { configMaps, leases, namespaces, pods } from '../../src/kube/client/kinds.ts'
 import { loadKubeconfig } from '../../src/kube/client/kubeconfig.ts'
+import { protobufCodec } from '../../src/kube/client/protobuf-codec.ts'
 import type { ResourceClient } from '../../src/kube/client/resource-client.ts'
 import type { ConfigMap } from '../../src/kube/client/types.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
+import { WireError } from '../../src/kube/protobuf/wire-error.ts'
+import { UNREADABLE_BACKOFF } from '../../src/kube/reflector/backoff.ts'
 import { type Notification, Reflector, type ReflectorSource } from '../../src/kube/reflector/reflector.ts'
 import { ApiError } from '../../src/kube/status/index.ts'
-import { systemClock } from '../../src/telemetry/clock.ts'
+import { type Clock, systemClock } from '../../src/telemetry/clock.ts'
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
 
 const namespace = 'reflector-test'
@@ -184,6 +188,17 @@ describeReal('reflector', () => {
     await end()
   })
 
+  it('says in one line what the example program needs', async () => {
+    const example = spawn(process.execPath, ['--import', 'tsx', 'examples/watch-pods.ts'], {
+      env: { PATH: process.env['PATH'], KUBECONFIG: '/nowhere/config' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    const exited = once(example, 'exit')
+    const complaint = Buffer.concat(await example.stderr.toArray()).toString()
+    expect(complaint).toMatch(/^no API server configured: .*set KUBECONFIG\n$/)
+    expect(await exited).toEqual([1, null])
+  })
+
   it('is what the example program shows', async () => {
     const containers = [{ name: 'main', image: 'none' }]
     const all = client.resource(pods).in(namespace)
@@ -201,6 +216,49 @@ describeReal('reflector', () => {
     }
     expect(lines).toEqual([`added ${namespace} early`, 'that is all for now; watching', `added ${namespace} late`])
     expect(await exited).toEqual([0, null])
+  })
+
+  it('tells an object that it cannot read from a bad link, waits longer, and recovers when the object is gone', async () => {
+    const refuse = (bytes: Uint8Array): void => {
+      if (Buffer.from(bytes).includes('poison')) throw new WireError('bad-value', 'this reader cannot read poison')
+    }
+    const codec: BodyCodec = {
+      ...protobufCodec,
+      decode: (bytes, contentType) => {
+        refuse(bytes)
+        return protobufCodec.decode(bytes, contentType)
+      },
+      decodeEvent: (frame) => {
+        refuse(frame)
+        return protobufCodec.decodeEvent(frame)
+      },
+    }
+    const own = new KubeClient(await loadKubeconfig({ file: plane.kubeconfigFile }), { codec })
+    const all = client.resource(leases).in(namespace)
+    await all.create({ metadata: { name: 'good' } })
+    const told: string[] = []
+    const stop = new AbortController()
+    const clock: Clock = {
+      nowMs: () => systemClock.nowMs(),
+      monotonicMs: () => systemClock.monotonicMs(),
+      schedule: (delayMs, action) => systemClock.schedule(delayMs, action),
+      // Long enough for the object to go, if it should.
+      sleep: async () => {
+        if (told.filter((line) => line === 'failed unreadable').length === 2) await all.delete('poison')
+      },
+    }
+    for await (const change of new Reflector(own.resource(leases).in(namespace), { clock }).notifications(
+      stop.signal,
+    )) {
+      if (change.type === 'failed') expect(change.retryInMs).toBeGreaterThanOrEqual(UNREADABLE_BACKOFF.minMs)
+      if (change.type === 'failed') told.push(`failed ${change.kind}`)
+      else told.push(change.type === 'synced' ? 'synced' : `${change.type} ${change.object.metadata?.name}`)
+      if (told.at(-1) === 'synced' && told.length === 2) await all.create({ metadata: { name: 'poison' } })
+      if (told.at(-1) === 'synced' && told.length > 2) await all.create({ metadata: { name: 'next' } })
+      if (told.at(-1) === 'added next') stop.abort()
+    }
+    await own.close()
+    expect(told).toEqual(['added good', 'synced', 'failed unreadable', 'failed unreadable', 'synced', 'added next'])
   })
 
   it('resumes after the cable was cut', async () => {

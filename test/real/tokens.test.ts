@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CompactSign } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { StaticTokenAuthenticator } from '../../src/apiserver/auth/authn/static-tokens.ts'
+import { StaticTokens } from '../../src/apiserver/auth/authn/static-tokens.ts'
 import { serviceAccountTokens } from '../../src/apiserver/auth/tokens/authenticator.ts'
 import { DEFAULT_ISSUER, TokenIssuer } from '../../src/apiserver/auth/tokens/issuer.ts'
 import { LEGACY_ISSUER, legacyServiceAccountTokens } from '../../src/apiserver/auth/tokens/legacy-authenticator.ts'
@@ -61,7 +61,7 @@ describeReal('ServiceAccount tokens', () => {
     client = new KubeClient(await loadKubeconfig({ file: plane.kubeconfigFile }), { maxConnections: 4 })
     key = createPrivateKey(await readFile(join(plane.directory, 'sa.key')))
     issuer = new TokenIssuer({ key })
-    const staticTokens = new StaticTokenAuthenticator(
+    const staticTokens = new StaticTokens(
       await readFile(join(plane.directory, 'tokens.csv'), 'utf8'),
       'file',
     )

@@ -18,6 +18,15 @@ describe('the JSON codec', () => {
     expect(jsonCodec.decode(jsonCodec.encode(object), 'application/json')).toEqual(object)
   })
 
+  it('keeps integers that a number cannot hold', () => {
+    const text = '{"kind":"Pod","spec":{"terminationGracePeriodSeconds":9007199254740993}}'
+    const object = jsonCodec.decode(Buffer.from(text), 'application/json')
+    expect(object['spec']).toEqual({ terminationGracePeriodSeconds: 9007199254740993n })
+    expect(Buffer.from(jsonCodec.encode(object)).toString()).toBe(text)
+    const event = jsonCodec.decodeEvent(Buffer.from(`{"type":"ADDED","object":${text}}`))
+    expect(event.object).toEqual(object)
+  })
+
   it('gives an object or a precise error for any bytes', () => {
     fc.assert(
       fc.property(hostile, (bytes) => {

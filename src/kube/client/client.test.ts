@@ -2,14 +2,17 @@ import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../telemetry/clock.ts'
 import type { KubeObject } from '../objects.ts'
+import { writeEnvelope } from '../protobuf/envelope.ts'
 import { ApiError, isConflict, isExpired, isNotFound } from '../status/index.ts'
 import { type BodyCodec, jsonCodec } from './body-codec.ts'
 import { KubeClient, type KubeClientOptions } from './client.ts'
 import type { ConnectionConfig } from './connection.ts'
 import { configMaps, pods, serviceAccounts, tokenRequests } from './kinds.ts'
+import { protobufCodec } from './protobuf-codec.ts'
 import { DEFAULT_MAX_RETRIES, MAX_RETRY_DELAY_MS } from './retry.ts'
 import type { Transport, TransportRequest, TransportResponse, UpgradeResult } from './transport.ts'
 import { TransportError } from './transport-error.ts'
+import { WatchStream } from './watch-stream.ts'
 
 const connection: ConnectionConfig = {
   source: 'test',
@@ -136,6 +139,14 @@ describe('verbs', () => {
     expect(transport.header('content-type')).toEqual([contentType])
   })
 
+  it('patches with integers that a number cannot hold', async () => {
+    const { client, transport } = setUp([{}])
+    const patch = { type: 'merge', patch: { spec: { activeDeadlineSeconds: 9007199254740993n } } } as const
+    await client.resource(pods).in('ns').patch('a', patch)
+    const sent = Buffer.from(transport.requests[0]?.body as Uint8Array).toString()
+    expect(sent).toBe('{"spec":{"activeDeadlineSeconds":9007199254740993}}')
+  })
+
   it('refuses to guess where an object belongs', async () => {
     const { client, transport } = setUp([])
     const all = client.resource(configMaps)
@@ -193,6 +204,16 @@ describe('answers that are no success', () => {
     const { client } = setUp([failure(404, 'NotFound'), failure(409, 'Conflict')])
     expect(await failureOf(client.resource(pods).in('ns').get('a'))).toSatisfy(isNotFound)
     expect(await failureOf(client.upgrade({ method: 'GET', path: '/x' }, 'websocket'))).toSatisfy(isConflict)
+  })
+
+  it('are believed although they come under the code of a success', async () => {
+    const { client } = setUp([
+      { ...failure(404, 'NotFound'), status: 200 },
+      { ...failure(0, ''), status: 200 },
+    ])
+    expect(await failureOf(client.resource(pods).in('ns').get('a'))).toSatisfy(isNotFound)
+    const unnamed = await failureOf(client.resource(pods).in('ns').get('a'))
+    expect(unnamed).toMatchObject({ name: 'ApiError', code: 500, message: expect.stringContaining('(get pods a)') })
   })
 
   it('are not followed when they redirect', async () => {
@@ -273,11 +294,37 @@ describe('codecs', () => {
     expect(transport.header('content-type', 1)).toEqual(['application/json'])
   })
 
+  it('refuse to send an object that lost fields when it was read', async () => {
+    const bytes = writeEnvelope('v1', 'ConfigMap', (writer) => writer.stringField(999, 'new'))
+    const lossy = protobufCodec.decode(bytes, protobufCodec.mediaType)
+    for (const options of [{}, { codec: protobufCodec }]) {
+      const { client, transport } = setUp([], options)
+      const update = client
+        .resource(configMaps)
+        .in('ns')
+        .update({ ...lossy, metadata: { name: 'a' } })
+      expect(String(await failureOf(update))).toContain(
+        'ConfigMap a was read without ConfigMap field 999, which sending it would delete',
+      )
+      expect(transport.requests).toEqual([])
+    }
+  })
+
+  it('name an encoding that they cannot read', async () => {
+    const zipped: Answer = { headers: { 'content-encoding': 'gzip' }, body: ['\u001f'] }
+    const { client } = setUp([zipped, zipped, { ...zipped, status: 500 }])
+    const complaint = 'the server answered in content-encoding gzip'
+    expect(String(await failureOf(client.resource(pods).in('ns').get('a')))).toContain(complaint)
+    expect(String(await failureOf(client.resource(pods).watch()))).toContain(complaint)
+    const error = await failureOf(client.resource(pods).in('ns').get('a'))
+    expect(String(error)).toContain('an error on the server ("content-encoding gzip")')
+  })
+
   it('do not guess', async () => {
     const { client } = setUp([{ headers: { 'content-type': 'text/html' } }, { body: ['{'] }, { body: ['[]'] }])
     const read = () => failureOf(client.resource(pods).in('ns').get('a'))
     expect(String(await read())).toContain('the server answered with text/html; this client reads application/json')
-    expect(String(await read())).toContain('the answer is not valid JSON')
+    expect(String(await read())).toContain('the answer: not JSON')
     expect(String(await read())).toContain('JSON but not an object')
   })
 })
@@ -321,13 +368,37 @@ describe('watches', () => {
     ['an unknown type', line('WHAT', {}), 'BodyDecodeError: unknown watch event type "WHAT"'],
     ['no object', '{"type":"ADDED"}\n', 'BodyDecodeError: a watch event has no object'],
     ['no type', '{"object":{}}\n', 'BodyDecodeError: a watch event has no type'],
-    ['no JSON', '{"type":\n', 'BodyDecodeError: a watch event is not valid JSON'],
+    ['no JSON', '{"type":\n', 'BodyDecodeError: a watch event: not JSON'],
     ['half an event', '{"type":', 'WatchFrameError: watch stream ended inside an event'],
     ['too large an event', `${'x'.repeat(200)}\n`, 'WatchFrameError: watch event of more than 100 bytes'],
   ])('deliver what came before %s, and then fail', async (_what, bad, message) => {
     const { events, error } = await collect([a + bad], { maxWatchEventBytes: 100 })
     expect(events).toEqual(['ADDED a'])
     expect(String(error)).toContain(message)
+  })
+
+  it('explain an ERROR event that does not explain itself', async () => {
+    const { error } = await collect([line('ERROR', { kind: 'Status', status: 'Failure', code: 429 })])
+    expect(String(error)).toContain('too many requests')
+  })
+
+  it('end quietly when they are closed during a read, even inside an event', async () => {
+    const body = new Readable({ read: () => undefined })
+    const watch = new WatchStream(body, jsonCodec, 1000)
+    const events = watch[Symbol.asyncIterator]()
+    body.push(`${a}{"type":`)
+    expect((await events.next()).value).toMatchObject({ type: 'ADDED' })
+    const next = events.next()
+    watch.close()
+    expect(await next).toEqual({ done: true, value: undefined })
+  })
+
+  it('deliver nothing after they were closed', async () => {
+    const watch = new WatchStream(Readable.from([Buffer.from(a + a)]), jsonCodec, 1000)
+    const events = watch[Symbol.asyncIterator]()
+    await events.next()
+    watch.close()
+    expect(await events.next()).toEqual({ done: true, value: undefined })
   })
 
   it('become an error when they are refused', async () => {

@@ -6,12 +6,13 @@
 import { type Duplex, Readable } from 'node:stream'
 import { type Clock, systemClock } from '../../telemetry/clock.ts'
 import type { KubeObject } from '../objects.ts'
-import { type ApiError, fromHttp } from '../status/index.ts'
+import { type ApiError, contentEncoding, failureInSuccess, fromHttp, type ResponseContext } from '../status/index.ts'
 import { DEFAULT_MAX_WATCH_EVENT_BYTES } from '../watch/frames.ts'
 import { type BodyCodec, BodyDecodeError, jsonCodec, mediaTypeOf } from './body-codec.ts'
 import type { ConnectionConfig } from './connection.ts'
 import { type HeaderList, RequestCredentials } from './credentials.ts'
 import type { Resource } from './kinds.ts'
+import { refuseLostFields } from './lost-fields.ts'
 import type { ClientRequest } from './options.ts'
 import type { EncodedPatch } from './patch.ts'
 import { ResourceClient } from './resource-client.ts'
@@ -27,8 +28,8 @@ import {
 import { TransportError } from './transport-error.ts'
 import { WatchStream } from './watch-stream.ts'
 
-/** An unpaged list of ten thousand large pods fits. */
-export const DEFAULT_MAX_BODY_BYTES = 256 * 1024 * 1024
+/** An unpaged list of several thousand large pods fits; more is read in pages. */
+export const DEFAULT_MAX_BODY_BYTES = 64 * 1024 * 1024
 
 export interface KubeClientOptions extends Partial<HttpTransportOptions> {
   /** Replaces the HTTP transport altogether. */
@@ -106,7 +107,8 @@ export class KubeClient {
 
   /** Sends an object, if one is given, and reads the one that comes back. */
   async exchange<R extends KubeObject>(request: ClientRequest, object?: KubeObject): Promise<R> {
-    if (object === undefined) return this.#decode(await this.fetch(request)) as R
+    if (object === undefined) return this.#decode(await this.fetch(request), request) as R
+    refuseLostFields(object)
     const codec = this.#codecs.find((candidate) => candidate.encodes(object)) ?? jsonCodec
     return await this.exchangeBytes<R>(request, { contentType: codec.mediaType, body: codec.encode(object) })
   }
@@ -114,7 +116,7 @@ export class KubeClient {
   /** Sends a body that is encoded already, and reads the object that comes back. */
   async exchangeBytes<R extends KubeObject>(request: ClientRequest, sent: Pick<EncodedPatch, 'contentType' | 'body'>) {
     const headers: HeaderList = [['content-type', sent.contentType], ...(request.headers ?? [])]
-    return this.#decode(await this.fetch({ ...request, headers, body: sent.body })) as R
+    return this.#decode(await this.fetch({ ...request, headers, body: sent.body }), request) as R
   }
 
   /** Opens a watch on any path whose query says `watch=true`. Never waits for a retry: who watches has its own rhythm. */
@@ -122,7 +124,7 @@ export class KubeClient {
     const response = await this.raw(request)
     if (!isSuccess(response)) throw await this.#apiError(response, request)
     try {
-      const codec = this.#codecFor(contentTypeOf(response))
+      const codec = this.#codecFor(contentTypeOf(response), contentEncoding(response.headers))
       return new WatchStream<T>(response.body, codec, this.#maxWatchEventBytes, request.signal)
     } catch (error) {
       response.body.destroy()
@@ -171,23 +173,32 @@ export class KubeClient {
       return new TransportError('protocol', `${place}: status ${response.status}; redirects are not followed`)
     }
     return fromHttp(response.status, response.headers, body, {
-      method: request.method,
-      ...request.about,
+      ...contextOf(request),
       decodeBody: (mediaType, bytes) => this.#codecFor(mediaType).decode(bytes, mediaType),
     })
   }
 
-  #decode({ contentType, body }: FetchedResponse): KubeObject {
-    return this.#codecFor(contentType).decode(body, contentType)
+  #decode({ contentType, headers, body }: FetchedResponse, request: ClientRequest): KubeObject {
+    const object = this.#codecFor(contentType, contentEncoding(headers)).decode(body, contentType)
+    const failure = failureInSuccess(object, contextOf(request))
+    if (failure !== undefined) throw failure
+    return object
   }
 
-  #codecFor(contentType: string): BodyCodec {
+  #codecFor(contentType: string, encoding = ''): BodyCodec {
+    if (encoding !== '') {
+      throw new BodyDecodeError(`the server answered in content-encoding ${encoding}, which was not asked for`)
+    }
     const mediaType = mediaTypeOf(contentType)
     const codec = this.#codecs.find((candidate) => candidate.mediaType === mediaType)
     if (codec !== undefined) return codec
     const known = this.#codecs.map((candidate) => candidate.mediaType).join(', ')
     throw new BodyDecodeError(`the server answered with ${mediaType || 'no content type'}; this client reads ${known}`)
   }
+}
+
+function contextOf({ method, about }: ClientRequest): ResponseContext {
+  return { method, ...about }
 }
 
 function isSuccess({ status }: TransportResponse): boolean {

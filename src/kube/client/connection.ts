@@ -2,7 +2,10 @@
  * How to reach one API server and as whom, as plain data. Kubeconfig and in-cluster loading both end here; transport
  * and credentials start here. Secrets that live in files stay file names, so that a rotated file is picked up.
  */
-import { readFile } from 'node:fs/promises'
+import { readFailureReason, readSmallFile } from './small-file.ts'
+
+/** Bundles of all public roots, the largest of these files, take a quarter of a megabyte. */
+export const MAX_MATERIAL_BYTES = 4 * 1024 * 1024
 
 /** Bytes given inline, or a file that may be replaced while we run. */
 export type Material = { readonly data: Buffer } | { readonly file: string }
@@ -42,18 +45,15 @@ export interface ConnectionConfig {
 }
 
 export class ConnectionConfigError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'ConnectionConfigError'
-  }
+  override readonly name = 'ConnectionConfigError'
 }
 
 export async function readMaterial(material: Material, what: string): Promise<Buffer> {
   if ('data' in material) return material.data
   try {
-    return await readFile(material.file)
+    return await readSmallFile(material.file, MAX_MATERIAL_BYTES)
   } catch (cause) {
-    const reason = (cause as NodeJS.ErrnoException).code ?? String(cause)
+    const reason = readFailureReason(cause)
     throw new ConnectionConfigError(`cannot read ${what} from ${material.file}: ${reason}`, { cause })
   }
 }

@@ -58,17 +58,23 @@ export class Connector {
     this.#timeoutMs = options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS
   }
 
-  async connect(): Promise<Duplex> {
+  /** Rejects with the reason of the signal as soon as that aborts. */
+  async connect(caller: AbortSignal): Promise<Duplex> {
     const { server } = this.#connection
     const giveUp = new AbortController()
     const timeout = new TransportError('connect-timeout', `${server}: no connection within ${this.#timeoutMs} ms`)
     const cancel = this.#clock.schedule(this.#timeoutMs, () => giveUp.abort(timeout))
+    const obey = (): void => giveUp.abort(caller.reason)
+    caller.addEventListener('abort', obey, { once: true })
     try {
+      caller.throwIfAborted()
       const stream = await this.#dial(this.#target, giveUp.signal)
       return this.#secure ? await this.#handshake(stream, giveUp.signal) : stream
     } catch (error) {
+      if (caller.aborted) throw caller.reason
       throw giveUp.signal.aborted ? timeout : toTransportError(error, server)
     } finally {
+      caller.removeEventListener('abort', obey)
       cancel()
     }
   }

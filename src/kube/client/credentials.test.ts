@@ -86,4 +86,23 @@ describe('request credentials', () => {
       ['impersonate-extra-acme%2Fscope%20%28x%29', '2'],
     ])
   })
+
+  it('impersonates names beyond ASCII as UTF-8', async () => {
+    const impersonation = { user: 'Zoë 雪', groups: [], extra: {} }
+    const credentials = new RequestCredentials({ ...connection, impersonation }, new ManualClock())
+    const [[, sent] = []] = await credentials.headers()
+    expect(Buffer.from(sent ?? '', 'latin1').toString('utf8')).toBe('Zoë 雪')
+  })
+
+  it.each([
+    ['user', { user: 'a\nb', groups: [], extra: {} }],
+    ['uid', { user: 'a', uid: 'a\u0000', groups: [], extra: {} }],
+    ['group', { user: 'a', groups: ['ok', ' admins'], extra: {} }],
+    ['extra value', { user: 'a', groups: [], extra: { k: ['admin '] } }],
+    ['extra key', { user: 'a', groups: [], extra: { '\ud800': ['v'] } }],
+  ])('refuses a %s to impersonate that a header would change, before any request', (what, impersonation) => {
+    expect(() => new RequestCredentials({ ...connection, impersonation }, new ManualClock())).toThrow(
+      `test: the ${what} to impersonate`,
+    )
+  })
 })

@@ -3,10 +3,13 @@
  * minute, and at once after the server answered 401.
  */
 import type { Clock } from '../../telemetry/clock.ts'
-import { type ConnectionConfig, ConnectionConfigError, type Impersonation, readMaterial } from './connection.ts'
+import { type ConnectionConfig, ConnectionConfigError, readMaterial } from './connection.ts'
 
 /** As often as client-go looks: tokens on disk are renewed long before they expire. */
 export const TOKEN_REREAD_MS = 60_000
+
+/** Control characters cannot be sent, and white space at the ends the server cuts off: that would be another name. */
+const changedByHeaders = /[\p{Cc}\p{Cs}]|^\s|\s$/u
 
 export type HeaderList = Array<[name: string, value: string]>
 
@@ -19,7 +22,7 @@ export class RequestCredentials {
   constructor(connection: ConnectionConfig, clock: Clock) {
     this.#connection = connection
     this.#clock = clock
-    this.#impersonation = impersonationHeaders(connection.impersonation)
+    this.#impersonation = impersonationHeaders(connection)
   }
 
   async headers(): Promise<HeaderList> {
@@ -69,15 +72,26 @@ export class RequestCredentials {
   }
 }
 
-function impersonationHeaders(impersonation: Impersonation | undefined): HeaderList {
+function impersonationHeaders({ impersonation, source }: ConnectionConfig): HeaderList {
   if (impersonation === undefined) return []
-  const headers: HeaderList = [['impersonate-user', impersonation.user]]
-  if (impersonation.uid !== undefined) headers.push(['impersonate-uid', impersonation.uid])
-  for (const group of impersonation.groups) headers.push(['impersonate-group', group])
-  for (const [key, values] of Object.entries(impersonation.extra)) {
-    for (const value of values) headers.push([`impersonate-extra-${escapeExtraKey(key)}`, value])
+  const checked = (what: string, value: string): string => {
+    if (!changedByHeaders.test(value)) return value
+    const problem = 'has control characters, or white space at its ends'
+    throw new ConnectionConfigError(`${source}: the ${what} to impersonate ${problem}: ${JSON.stringify(value)}`)
   }
-  return headers
+  const headers: HeaderList = [['impersonate-user', checked('user', impersonation.user)]]
+  if (impersonation.uid !== undefined) headers.push(['impersonate-uid', checked('uid', impersonation.uid)])
+  for (const group of impersonation.groups) headers.push(['impersonate-group', checked('group', group)])
+  for (const [key, values] of Object.entries(impersonation.extra)) {
+    const name = `impersonate-extra-${escapeExtraKey(checked('extra key', key))}`
+    for (const value of values) headers.push([name, checked('extra value', value)])
+  }
+  return headers.map(([name, value]) => [name, asHeaderBytes(value)])
+}
+
+/** HTTP libraries write one byte for each character; a server reads UTF-8. */
+function asHeaderBytes(value: string): string {
+  return Buffer.from(value, 'utf8').toString('latin1')
 }
 
 /** Extra keys may hold characters that header names may not; the server undoes percent encoding. */

@@ -1,9 +1,9 @@
 /**
  * The connection of a pod: the address from the environment, token, CA and namespace from the mounted service account.
  */
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ConnectionConfig, ConnectionConfigError, parseServer } from './connection.ts'
+import { type ConnectionConfig, ConnectionConfigError, MAX_MATERIAL_BYTES, parseServer } from './connection.ts'
+import { readFailureReason, readSmallFile } from './small-file.ts'
 
 export const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount'
 
@@ -45,10 +45,10 @@ export async function loadInClusterConfig(options: InClusterOptions = {}): Promi
 async function readMounted(directory: string, name: string): Promise<string> {
   const file = join(directory, name)
   try {
-    return await readFile(file, 'utf8')
+    return (await readSmallFile(file, MAX_MATERIAL_BYTES)).toString('utf8')
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? String(cause)
+    const reason = readFailureReason(cause)
     const advice = 'is a service account mounted (automountServiceAccountToken)?'
-    throw new ConnectionConfigError(`inside a cluster, but cannot read ${file}: ${code}; ${advice}`, { cause })
+    throw new ConnectionConfigError(`inside a cluster, but cannot read ${file}: ${reason}; ${advice}`, { cause })
   }
 }

@@ -5,6 +5,7 @@ export {
   type ConnectionConfig,
   ConnectionConfigError,
   type Impersonation,
+  MAX_MATERIAL_BYTES,
   type Material,
   type TlsSettings,
   type UserCredentials,
@@ -16,6 +17,7 @@ export { type InClusterOptions, isInCluster, loadInClusterConfig, SERVICE_ACCOUN
 export * from './kinds.ts'
 export { type KubeconfigOptions, kubeconfigFiles, loadKubeconfig } from './kubeconfig.ts'
 export { MAX_KUBECONFIG_BYTES } from './kubeconfig-file.ts'
+export { lostFieldsOf } from './lost-fields.ts'
 export type {
   CallOptions,
   ClientRequest,

@@ -4,7 +4,7 @@
  * by name when the entry is used (see kubeconfig.ts).
  */
 import { dirname, resolve } from 'node:path'
-import { parse, YAMLParseError } from 'yaml'
+import { isScalar, parseDocument, visit, type YAMLMap } from 'yaml'
 import { ConnectionConfigError } from './connection.ts'
 
 /** Kubeconfigs with inline certificates for hundreds of clusters stay far below this. */
@@ -79,22 +79,25 @@ export interface Kubeconfig {
 }
 
 export function parseKubeconfig(text: string, file: string): Kubeconfig {
-  if (text.length > MAX_KUBECONFIG_BYTES) {
-    throw new ConnectionConfigError(`kubeconfig ${file}: larger than ${MAX_KUBECONFIG_BYTES} bytes`)
-  }
   const document = parseYaml(text, file) ?? {}
   if (!isRecord(document)) {
     throw new ConnectionConfigError(`kubeconfig ${file}: expected a map at the top, not ${kindOf(document)}`)
   }
   const top = new KubeconfigEntry(file, 'top level', document)
-  const kind = top.text('kind')
-  if (kind !== undefined && kind !== 'Config') throw top.error(`kind is ${kind}; expected Config`)
+  expectText(top, 'kind', 'Config')
+  expectText(top, 'apiVersion', 'v1')
   return {
     currentContext: top.text('current-context'),
     clusters: namedEntries(top, document['clusters'], 'clusters', 'cluster'),
     users: namedEntries(top, document['users'], 'users', 'user'),
     contexts: namedEntries(top, document['contexts'], 'contexts', 'context'),
   }
+}
+
+/** Absent is as good as expected. */
+function expectText(top: KubeconfigEntry, field: string, expected: string): void {
+  const value = top.text(field) ?? expected
+  if (value !== expected) throw top.error(`${field} is ${value}; expected ${expected}`)
 }
 
 /** `[{name, <kind>: {...}}, ...]` to a map by name. */
@@ -115,11 +118,25 @@ function namedEntries(top: KubeconfigEntry, value: unknown, list: string, kind: 
 
 function parseYaml(text: string, file: string): unknown {
   try {
-    return parse(text)
+    // The library compares every key with every other; ours is the check below.
+    const document = parseDocument(text, { uniqueKeys: false })
+    const [error] = document.errors
+    if (error?.code === 'MULTIPLE_DOCS') throw new Error('more than one document')
+    if (error !== undefined) throw error
+    visit(document, { Map: (_key, map) => refuseRepeatedKeys(map) })
+    return document.toJS()
   } catch (cause) {
-    if (!(cause instanceof YAMLParseError) && !(cause instanceof ReferenceError)) throw cause
-    const [summary] = cause.message.split('\n')
+    const [summary] = (cause as Error).message.split('\n')
     throw new ConnectionConfigError(`kubeconfig ${file}: not valid YAML: ${summary}`, { cause })
+  }
+}
+
+function refuseRepeatedKeys({ items }: YAMLMap): void {
+  const seen = new Set<unknown>()
+  for (const { key } of items) {
+    const value = isScalar(key) ? key.value : key
+    if (seen.has(value)) throw new Error(`the key ${JSON.stringify(value)} is given twice`)
+    seen.add(value)
   }
 }
 

@@ -1,7 +1,9 @@
+import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { MAX_MATERIAL_BYTES, readMaterial } from './connection.ts'
 import { loadConnection } from './default-connection.ts'
 import { loadInClusterConfig } from './in-cluster.ts'
 import { loadKubeconfig } from './kubeconfig.ts'
@@ -182,14 +184,30 @@ extensions: [{name: anything, extension: {}}]
     ['token and user name', minimal(ok, '{token: t, username: u}'), 'has both a token and a user name'],
     ['groups without a user to impersonate', minimal(ok, '{as-groups: [a]}'), 'need a user to impersonate'],
     ['text that is not YAML', 'a: [', 'not valid YAML: '],
+    ['two documents', 'kind: Config\n---\nkind: Config', 'not valid YAML: more than one document'],
+    ['a key given twice', 'clusters: []\nclusters: []', 'not valid YAML: the key "clusters" is given twice'],
+    ['YAML nested without end', '['.repeat(100_000), 'not valid YAML: '],
     ['a list at the top', '[]', 'expected a map at the top, not a list'],
     ['another kind', 'kind: Pod', 'kind is Pod; expected Config'],
+    ['another version', 'apiVersion: v2', 'apiVersion is v2; expected v1'],
     ['a file without end', `# ${'x'.repeat(MAX_KUBECONFIG_BYTES)}`, `larger than ${MAX_KUBECONFIG_BYTES} bytes`],
     ['YAML aliases that explode', aliasBomb, 'not valid YAML: Excessive alias count'],
   ])('refuses %s and says where', async (_what, content, message) => {
     const file = await write('bad', content)
     await expect(loadKubeconfig({ file })).rejects.toThrow(message)
     await expect(loadKubeconfig({ file })).rejects.toThrow(file)
+  })
+
+  it('reads from nothing that has no end, or may never have one', async () => {
+    const pipe = join(directory, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    for (const file of ['/dev/zero', pipe, directory]) {
+      await expect(loadKubeconfig({ file })).rejects.toThrow(`cannot read kubeconfig ${file}: not a regular file`)
+    }
+    const token = readMaterial({ file: '/dev/zero' }, 'the bearer token')
+    await expect(token).rejects.toThrow('cannot read the bearer token from /dev/zero: not a regular file')
+    const large = await write('large', 'x'.repeat(MAX_MATERIAL_BYTES + 1))
+    await expect(readMaterial({ file: large }, 'the key')).rejects.toThrow(`larger than ${MAX_MATERIAL_BYTES} bytes`)
   })
 
   it('says which files it looked for', async () => {

@@ -2,7 +2,6 @@
  * Kubeconfig files to a connection, with kubectl's rules: `KUBECONFIG` is a list of files of which missing ones are
  * skipped; for every name the first file that has it wins; so does the first current context.
  */
-import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import {
@@ -14,7 +13,8 @@ import {
   type TlsSettings,
   type UserCredentials,
 } from './connection.ts'
-import { type Kubeconfig, type KubeconfigEntry, parseKubeconfig } from './kubeconfig-file.ts'
+import { type Kubeconfig, type KubeconfigEntry, MAX_KUBECONFIG_BYTES, parseKubeconfig } from './kubeconfig-file.ts'
+import { readFailureReason, readSmallFile } from './small-file.ts'
 
 export interface KubeconfigOptions {
   /** One file that must exist. Without it: the `KUBECONFIG` list, else `~/.kube/config`. */
@@ -88,14 +88,15 @@ function resolveConnection(
 }
 
 async function readKubeconfig(file: string, required: boolean): Promise<Kubeconfig | undefined> {
+  let content: Buffer
   try {
-    return parseKubeconfig(await readFile(file, 'utf8'), file)
+    content = await readSmallFile(file, MAX_KUBECONFIG_BYTES)
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code
-    if (code === undefined) throw cause
-    if (code === 'ENOENT' && !required) return undefined
-    throw new ConnectionConfigError(`cannot read kubeconfig ${file}: ${code}`, { cause })
+    const reason = readFailureReason(cause)
+    if (reason === 'ENOENT' && !required) return undefined
+    throw new ConnectionConfigError(`cannot read kubeconfig ${file}: ${reason}`, { cause })
   }
+  return parseKubeconfig(content.toString('utf8'), file)
 }
 
 function referenced(context: KubeconfigEntry, field: string, entries: ReadonlyMap<string, KubeconfigEntry>) {

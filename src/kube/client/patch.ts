@@ -1,4 +1,5 @@
 /** The four ways to patch, each with its own media type. */
+import { printJson } from '../codec/json.ts'
 import type { KubeObject } from '../objects.ts'
 
 export interface JsonPatchOperation {
@@ -33,7 +34,7 @@ const mediaTypes: Readonly<Record<Patch['type'], string>> = {
 }
 
 export function encodePatch(patch: Patch): EncodedPatch {
-  const body = Buffer.from(JSON.stringify(documentOf(patch)))
+  const body = Buffer.from(printJson(documentOf(patch)))
   return { contentType: mediaTypes[patch.type], body, query: queryOf(patch) }
 }
 

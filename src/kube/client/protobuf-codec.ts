@@ -3,10 +3,12 @@
  * form: the server answers for them in JSON, and they are sent in JSON.
  */
 import { decodeProtobuf, encodeProtobuf } from '../codec/object-codec.ts'
-import { decodeWatchEvent } from '../codec/watch-event.ts'
+import { splitWatchEvent } from '../codec/watch-event.ts'
+import type { KubeObject } from '../objects.ts'
 import { findKind } from '../schema/schema.ts'
 import { LengthDelimitedDecoder } from '../watch/frames.ts'
 import type { BodyCodec } from './body-codec.ts'
+import { markLostFields } from './lost-fields.ts'
 
 export const protobufCodec: BodyCodec = {
   mediaType: 'application/vnd.kubernetes.protobuf',
@@ -18,7 +20,16 @@ export const protobufCodec: BodyCodec = {
       throw new TypeError(`${object.kind} cannot be sent as protobuf: unknown ${dropped.names.join(', ')}`)
     return bytes
   },
-  decode: (body) => decodeProtobuf(body).object,
+  decode,
   frameDecoder: (maxEventBytes) => new LengthDelimitedDecoder(maxEventBytes),
-  decodeEvent: decodeWatchEvent,
+  decodeEvent: (frame) => {
+    const { type, object } = splitWatchEvent(frame)
+    return { type, object: decode(object) }
+  },
+}
+
+function decode(bytes: Uint8Array): KubeObject {
+  const { object, dropped } = decodeProtobuf(bytes)
+  if (dropped.count > 0) markLostFields(object, dropped.names)
+  return object
 }

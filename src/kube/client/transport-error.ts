@@ -21,11 +21,11 @@ export type TransportErrorCode =
   | 'closed'
 
 export class TransportError extends Error {
+  override readonly name = 'TransportError'
   readonly code: TransportErrorCode
 
   constructor(code: TransportErrorCode, message: string, options?: ErrorOptions) {
     super(message, options)
-    this.name = 'TransportError'
     this.code = code
   }
 }

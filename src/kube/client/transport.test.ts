@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { ManualClock, systemClock } from '../../telemetry/clock.ts'
 import type { ConnectionConfig } from './connection.ts'
 import { DEFAULT_CONNECT_TIMEOUT_MS, type Dial } from './connector.ts'
-import { HttpTransport, type HttpTransportOptions, readBody } from './transport.ts'
+import { DEFAULT_HEADERS_TIMEOUT_MS, HttpTransport, type HttpTransportOptions, readBody } from './transport.ts'
 import { TransportError } from './transport-error.ts'
 
 const cleanups: Array<() => unknown> = []
@@ -193,6 +193,59 @@ describe('failures', () => {
     expect(aborted).toBe(true)
   })
 
+  /** Dials that never succeed, and hands out the signal that may end them. */
+  function hanging(): { dial: Dial; dialled: Promise<AbortSignal> } {
+    const dials = new EventEmitter()
+    const dialled = once(dials, 'dial').then(([signal]) => signal as AbortSignal)
+    const dial: Dial = async (_target, signal) => {
+      dials.emit('dial', signal)
+      await once(signal, 'abort')
+      throw new Error('aborted')
+    }
+    return { dial, dialled }
+  }
+
+  it.each(['request', 'upgrade'] as const)('a %s ends with its signal while it is still dialled', async (verb) => {
+    const { dial, dialled } = hanging()
+    const transport = transportTo('http://silent', { clock: new ManualClock(), dial })
+    const stop = new AbortController()
+    const call = { ...get, signal: stop.signal }
+    const pending = failureOf(verb === 'request' ? transport.request(call) : transport.upgrade(call, 'echo'))
+    await dialled
+    const reason = new Error('enough')
+    stop.abort(reason)
+    expect(await pending).toBe(reason)
+  })
+
+  it.each(['request', 'upgrade'] as const)('a %s ends with its signal during the TLS handshake', async (verb) => {
+    const [near, far] = duplexPair()
+    const transport = transportTo('https://silent', { clock: new ManualClock(), dial: async () => near })
+    const stop = new AbortController()
+    const call = { ...get, signal: stop.signal }
+    const pending = failureOf(verb === 'request' ? transport.request(call) : transport.upgrade(call, 'echo'))
+    await once(far, 'readable')
+    const reason = new Error('enough')
+    stop.abort(reason)
+    expect(await pending).toBe(reason)
+  })
+
+  it('does not begin what was aborted before', async () => {
+    const reason = new Error('enough')
+    const { address } = await serve((_request, response) => response.end())
+    const call = { ...get, signal: AbortSignal.abort(reason) }
+    expect(await failureOf(transportTo(address).request(call))).toBe(reason)
+  })
+
+  it('stops dialling when it is closed', async () => {
+    const { dial, dialled } = hanging()
+    const transport = transportTo('http://silent', { clock: new ManualClock(), dial })
+    const pending = failureOf(transport.request(get))
+    const signal = await dialled
+    await transport.close()
+    expect(signal.aborted).toBe(true)
+    expect(await pending).toMatchObject({ code: 'closed' })
+  })
+
   it('is closed for good', async () => {
     const { address } = await serve(() => undefined)
     const transport = transportTo(address)
@@ -261,6 +314,50 @@ describe('upgrades', () => {
     if (result.type !== 'declined') throw new Error('upgraded')
     expect(result.response.status).toBe(400)
     expect((await readBody(result.response, 100)).toString()).toBe('what?')
+  })
+
+  it.each([
+    [undefined, DEFAULT_HEADERS_TIMEOUT_MS],
+    [5_000, 5_000],
+  ])('wait for an answer no longer than told: %s', async (headersTimeoutMs, limitMs) => {
+    const clock = new ManualClock()
+    const [near, far] = duplexPair()
+    const transport = transportTo('http://silent', { clock, dial: async () => near })
+    const limit = headersTimeoutMs === undefined ? {} : { headersTimeoutMs }
+    const pending = failureOf(transport.upgrade({ ...get, ...limit }, 'echo'))
+    await once(far, 'readable')
+    await clock.advance(limitMs - 1)
+    expect(near.destroyed).toBe(false)
+    await clock.advance(1)
+    expect(await pending).toMatchObject({ code: 'headers-timeout' })
+    expect(near.destroyed).toBe(true)
+  })
+
+  it('wait for the explanation of a refusal no longer than told', async () => {
+    const clock = new ManualClock()
+    const [near, far] = duplexPair()
+    const transport = transportTo('http://slow', { clock, dial: async () => near })
+    const pending = transport.upgrade({ ...get, bodyTimeoutMs: 5_000 }, 'echo')
+    await once(far, 'readable')
+    far.write('HTTP/1.1 403 Forbidden\r\ncontent-length: 100\r\n\r\nbecause')
+    const result = await pending
+    if (result.type !== 'declined') throw new Error('upgraded')
+    const reading = failureOf(readBody(result.response, 100))
+    await clock.advance(5_000)
+    expect(await reading).toMatchObject({ code: 'body-timeout' })
+    expect(clock.pending).toBe(0)
+  })
+
+  it('leave no timer behind', async () => {
+    const clock = new ManualClock()
+    const transport = transportTo(await upgradable(), { clock })
+    const accepted = await transport.upgrade(get, 'echo')
+    expect(clock.pending).toBe(0)
+    if (accepted.type === 'upgraded') accepted.stream.destroy()
+    const declined = await transport.upgrade(get, 'other')
+    if (declined.type === 'declined') await readBody(declined.response, 100)
+    await nextTurn()
+    expect(clock.pending).toBe(0)
   })
 
   it('ends upgraded streams when the transport is closed', async () => {

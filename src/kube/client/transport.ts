@@ -2,15 +2,16 @@
  * HTTP/1.1 to one API server: requests whose answers stream with back-pressure, and upgrades. It adds nothing to a
  * request, follows no redirect, repeats nothing and judges no status code.
  */
-import { type IncomingHttpHeaders, request as nodeRequest } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex, Readable } from 'node:stream'
-import { Pool } from 'undici'
+import { type Dispatcher, Pool } from 'undici'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { ConnectionConfig } from './connection.ts'
 import { Connector, type Dial } from './connector.ts'
 import type { HeaderList } from './credentials.ts'
-import { TransportError, toTransportError } from './transport-error.ts'
+import { TransportError, type TransportErrorCode, toTransportError } from './transport-error.ts'
+import { negotiate, type UpgradeOptions } from './upgrade.ts'
 
 /** An API server ends ordinary requests after 60 s itself. */
 export const DEFAULT_HEADERS_TIMEOUT_MS = 70_000
@@ -63,6 +64,7 @@ export interface HttpTransportOptions {
 
 export class HttpTransport implements Transport {
   readonly #server: string
+  readonly #clock: Clock
   readonly #connector: Connector
   readonly #pool: Pool
   readonly #closing = new AbortController()
@@ -70,6 +72,7 @@ export class HttpTransport implements Transport {
   constructor(connection: ConnectionConfig, options: HttpTransportOptions) {
     const connector = new Connector(connection, options)
     this.#server = new URL(connection.server).origin
+    this.#clock = options.clock
     this.#connector = connector
     this.#pool = new Pool(this.#server, {
       connections: options.maxConnections ?? null,
@@ -81,7 +84,7 @@ export class HttpTransport implements Transport {
       maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
       // undici hangs when a connector calls back in the same tick; a promise never does.
       connect: (_options, connected) => {
-        connector.connect().then(
+        connector.connect(this.#closing.signal).then(
           (stream) => connected(null, stream as Socket),
           (error: Error) => connected(error, null),
         )
@@ -92,7 +95,8 @@ export class HttpTransport implements Transport {
   async request(request: TransportRequest): Promise<TransportResponse> {
     const { method, path, headers, body, signal, headersTimeoutMs, bodyTimeoutMs } = request
     try {
-      const answer = await this.#pool.request({
+      signal?.throwIfAborted()
+      const asked = this.#pool.request({
         method,
         path,
         headers: flat(headers),
@@ -101,9 +105,8 @@ export class HttpTransport implements Transport {
         ...(headersTimeoutMs === undefined ? {} : { headersTimeout: headersTimeoutMs }),
         ...(bodyTimeoutMs === undefined ? {} : { bodyTimeout: bodyTimeoutMs }),
       })
-      // A body that is destroyed unread fails with nobody listening, which would end the process.
-      answer.body.on('error', () => undefined)
-      return { status: answer.statusCode, headers: answer.headers, body: answer.body }
+      const answered = asked.then(toResponse)
+      return signal === undefined ? await answered : await unlessAborted(answered, signal)
     } catch (error) {
       throw this.#failure(error, signal)
     }
@@ -111,13 +114,23 @@ export class HttpTransport implements Transport {
 
   /** An upgraded connection belongs to its caller, so it is never taken from the pool. */
   async upgrade(request: Omit<TransportRequest, 'body'>, protocol: string): Promise<UpgradeResult> {
-    const signal = AbortSignal.any([this.#closing.signal, ...(request.signal === undefined ? [] : [request.signal])])
-    signal.throwIfAborted()
+    const { signal: caller, headersTimeoutMs, bodyTimeoutMs } = request
+    const late = new AbortController()
+    const signal = AbortSignal.any([this.#closing.signal, late.signal, ...(caller === undefined ? [] : [caller])])
+    let cancel: (() => void) | undefined
     try {
-      const stream = await this.#connector.connect()
-      return await negotiate(stream, this.#upgradeOptions(request, protocol, signal))
+      signal.throwIfAborted()
+      const stream = await this.#connector.connect(signal)
+      cancel = this.#limit('headers-timeout', headersTimeoutMs ?? DEFAULT_HEADERS_TIMEOUT_MS, (error) =>
+        late.abort(error),
+      )
+      const result = await negotiate(stream, this.#upgradeOptions(request, protocol, signal))
+      if (result.type === 'declined') this.#limitBody(result.response.body, bodyTimeoutMs ?? DEFAULT_BODY_TIMEOUT_MS)
+      return result
     } catch (error) {
       throw this.#failure(error, signal)
+    } finally {
+      cancel?.()
     }
   }
 
@@ -127,6 +140,19 @@ export class HttpTransport implements Transport {
     await this.#pool.destroy(closed)
   }
 
+  /** For a declined upgrade, whose answer is a short explanation: all of it must come in time. */
+  #limitBody(body: Readable, timeoutMs: number): void {
+    const cancel = this.#limit('body-timeout', timeoutMs, (error) => body.destroy(error))
+    body.once('close', cancel)
+  }
+
+  /** As in requests, 0 means no limit. */
+  #limit(code: TransportErrorCode, timeoutMs: number, giveUp: (error: TransportError) => void): () => void {
+    if (timeoutMs === 0) return () => undefined
+    const error = new TransportError(code, `${this.#server}: no answer to an upgrade within ${timeoutMs} ms`)
+    return this.#clock.schedule(timeoutMs, () => giveUp(error))
+  }
+
   #upgradeOptions(request: Omit<TransportRequest, 'body'>, protocol: string, signal: AbortSignal): UpgradeOptions {
     const own: HeaderList = [
       ['host', new URL(this.#server).host],
@@ -134,7 +160,8 @@ export class HttpTransport implements Transport {
       ['upgrade', protocol],
     ]
     const { method, path } = request
-    return { method, path, headers: flat([...own, ...(request.headers ?? [])]), signal }
+    const headers = flat([...own, ...(request.headers ?? [])])
+    return { method, path, headers, signal, maxHeaderSize: MAX_RESPONSE_HEADER_BYTES }
   }
 
   #failure(error: unknown, signal: AbortSignal | undefined): unknown {
@@ -142,37 +169,20 @@ export class HttpTransport implements Transport {
   }
 }
 
-interface UpgradeOptions {
-  readonly method: string
-  readonly path: string
-  readonly headers: string[]
-  readonly signal: AbortSignal
+function toResponse({ statusCode, headers, body }: Dispatcher.ResponseData): TransportResponse {
+  // A body that is destroyed unread fails with nobody listening, which would end the process.
+  body.on('error', () => undefined)
+  return { status: statusCode, headers, body }
 }
 
-/** undici drops the body of a declined upgrade, and with it the Status that explains it; `node:http` does not. */
-function negotiate(stream: Duplex, options: UpgradeOptions): Promise<UpgradeResult> {
+/** undici looks at the signal of a request only once it has a connection for it; then it drops the request itself. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const request = nodeRequest({ ...options, createConnection: () => stream })
-    request.on('upgrade', (response, _socket, head) => {
-      if (head.length > 0) stream.unshift(head)
-      destroyOnAbort(stream, options.signal)
-      resolve({ type: 'upgraded', headers: response.headers, stream })
-    })
-    request.on('response', (body) => {
-      resolve({ type: 'declined', response: { status: body.statusCode ?? 0, headers: body.headers, body } })
-    })
-    request.on('error', (error) => {
-      stream.destroy()
-      reject(error)
-    })
-    request.end()
+    const abort = (): void => reject(signal.reason as Error)
+    signal.addEventListener('abort', abort, { once: true })
+    const settled = (): void => signal.removeEventListener('abort', abort)
+    work.then(resolve, reject).finally(settled)
   })
-}
-
-function destroyOnAbort(stream: Duplex, signal: AbortSignal): void {
-  const destroy = (): void => void stream.destroy()
-  signal.addEventListener('abort', destroy, { once: true })
-  stream.once('close', () => signal.removeEventListener('abort', destroy))
 }
 
 function flat(headers: HeaderList | undefined): string[] {

@@ -1,12 +1,12 @@
 /** The events of one watch, in order, with back-pressure: nothing is read ahead of the consumer but one chunk. */
 import type { Readable } from 'node:stream'
 import type { KubeObject, WatchEvent } from '../objects.ts'
-import { ApiError, readFailure } from '../status/index.ts'
+import { ApiError, readFailure, withExplanation } from '../status/index.ts'
 import { type BodyCodec, BodyDecodeError } from './body-codec.ts'
 import { toTransportError } from './transport-error.ts'
 
 /**
- * Ends quietly when the server ends the watch between two events. Throws the `ApiError` of an ERROR event, a
+ * Ends quietly when the server ends the watch between two events, and when it is closed. Throws the `ApiError` of an ERROR event, a
  * `WatchFrameError` or the codec's error for bytes that make no sense, a `TransportError` when the connection breaks.
  */
 export class WatchStream<T extends KubeObject> implements AsyncIterable<WatchEvent<T>> {
@@ -14,6 +14,7 @@ export class WatchStream<T extends KubeObject> implements AsyncIterable<WatchEve
   readonly #codec: BodyCodec
   readonly #maxEventBytes: number
   readonly #signal: AbortSignal | undefined
+  #closed = false
 
   constructor(body: Readable, codec: BodyCodec, maxEventBytes: number, signal?: AbortSignal) {
     this.#body = body
@@ -24,15 +25,20 @@ export class WatchStream<T extends KubeObject> implements AsyncIterable<WatchEve
 
   /** Ends the watch from our side. Leaving a `for await` loop does the same. */
   close(): void {
+    this.#closed = true
     this.#body.destroy()
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<WatchEvent<T>, void, undefined> {
     const decoder = this.#codec.frameDecoder(this.#maxEventBytes)
     for await (const chunk of this.#chunks()) {
-      for (const frame of decoder.push(chunk)) yield this.#event(frame)
+      for (const frame of decoder.push(chunk)) {
+        yield this.#event(frame)
+        if (this.#closed) return
+      }
       if (decoder.failure !== undefined) throw decoder.failure
     }
+    if (this.#closed) return
     const failure = decoder.end()
     if (failure !== undefined) throw failure
   }
@@ -41,6 +47,8 @@ export class WatchStream<T extends KubeObject> implements AsyncIterable<WatchEve
     try {
       yield* this.#body as AsyncIterable<Buffer>
     } catch (error) {
+      // Our own hand broke it.
+      if (this.#closed) return
       throw this.#signal?.aborted === true ? this.#signal.reason : toTransportError(error, 'watch')
     }
   }
@@ -49,6 +57,8 @@ export class WatchStream<T extends KubeObject> implements AsyncIterable<WatchEve
     const event = this.#codec.decodeEvent(frame)
     if (event.type !== 'ERROR') return event as WatchEvent<T>
     const failure = readFailure(event.object, 500)
-    throw failure === undefined ? new BodyDecodeError('an ERROR event carries no Status') : new ApiError(failure)
+    throw failure === undefined
+      ? new BodyDecodeError('an ERROR event carries no Status')
+      : new ApiError(withExplanation(failure))
   }
 }

@@ -1,6 +1,13 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, BACKOFF_RESET_MS, Backoff, MAX_RETRY_AFTER_MS } from './backoff.ts'
+import {
+  BACKOFF_FIRST_MS,
+  BACKOFF_MAX_MS,
+  BACKOFF_RESET_MS,
+  Backoff,
+  MAX_RETRY_AFTER_MS,
+  UNREADABLE_BACKOFF,
+} from './backoff.ts'
 import { isNotNewer } from './versions.ts'
 
 describe('backoff', () => {
@@ -13,6 +20,17 @@ describe('backoff', () => {
   it('draws from the whole range below the ceiling', () => {
     expect(new Backoff(() => 0).next(0)).toBe(0)
     expect(new Backoff(() => 0.25).next(0)).toBe(BACKOFF_FIRST_MS / 4)
+  })
+
+  it('answers in whole milliseconds', () => {
+    expect(new Backoff(() => 0.4707343).next(0)).toBe(471)
+  })
+
+  it('can keep a distance and take longer steps', () => {
+    const longest = new Backoff(() => 1, UNREADABLE_BACKOFF)
+    expect(Array.from({ length: 5 }, () => longest.next(0))).toEqual([60_000, 120_000, 240_000, 300_000, 300_000])
+    const shortest = new Backoff(() => 0, UNREADABLE_BACKOFF)
+    expect(Array.from({ length: 3 }, () => shortest.next(0))).toEqual([30_000, 30_000, 30_000])
   })
 
   it('starts anew after a quiet period, counted from the end of the last wait', () => {

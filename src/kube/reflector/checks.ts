@@ -1,24 +1,27 @@
 /** What the reflector needs of events and pages to work with them; everything else in them is the reader's business. */
+import { BodyDecodeError } from '../client/body-codec.ts'
 import type { KubeList, KubeObject, WatchEvent } from '../objects.ts'
-import { ApiError, readFailure } from '../status/index.ts'
+import { ApiError, readFailure, withExplanation } from '../status/index.ts'
 import { keyOf } from './view.ts'
 
 /** The error to act on, or undefined for a usable event. */
 export function problemWithEvent({ type, object }: WatchEvent): Error | undefined {
   if (type === 'ERROR') {
     const failure = readFailure(object, 500)
-    return failure === undefined ? new Error('ERROR event: the object is not a Status') : new ApiError(failure)
+    return failure === undefined
+      ? new BodyDecodeError('ERROR event: the object is not a Status')
+      : new ApiError(withExplanation(failure))
   }
-  if (!object.metadata?.resourceVersion) return new Error(`${type} event: the object has no resourceVersion`)
-  if (type !== 'BOOKMARK' && !object.metadata.name) return new Error(`${type} event: the object has no name`)
+  if (!object.metadata?.resourceVersion) return new BodyDecodeError(`${type} event: the object has no resourceVersion`)
+  if (type !== 'BOOKMARK' && !object.metadata.name) return new BodyDecodeError(`${type} event: the object has no name`)
   return undefined
 }
 
 export function problemWithPage({ metadata, items }: KubeList): Error | undefined {
   if (!metadata.continue && !metadata.resourceVersion) {
-    return new Error('the list has no resourceVersion, so it cannot be watched from there')
+    return new BodyDecodeError('the list has no resourceVersion, so it cannot be watched from there')
   }
   const broken = items.find((item: KubeObject) => !item.metadata?.name || !item.metadata.resourceVersion)
   if (broken === undefined) return undefined
-  return new Error(`the list has an item without name or resourceVersion: ${JSON.stringify(keyOf(broken))}`)
+  return new BodyDecodeError(`the list has an item without name or resourceVersion: ${JSON.stringify(keyOf(broken))}`)
 }

@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import { BodyDecodeError } from '../client/body-codec.ts'
 import { TransportError } from '../client/transport-error.ts'
 import type { KubeObject, WatchEvent, WatchEventType } from '../objects.ts'
+import { WireError } from '../protobuf/wire-error.ts'
 import { ApiError } from '../status/index.ts'
+import { WatchFrameError } from '../watch/frames.ts'
 import { MAX_STREAM_FAILURES, MIN_WATCH_LIFE_MS, ReflectorCore } from './core.ts'
 import type { Action, Input, Step } from './protocol.ts'
 
+const poison = new WireError('truncated', 'Lease at byte 7: the bytes end inside a value')
 const broken = new TransportError('reset', 'connection reset')
 const refusal = (code: number): ApiError => new ApiError({ code, message: 'no' })
 const expired = new ApiError({ code: 410, reason: 'Expired', message: 'too old' })
@@ -226,11 +230,13 @@ describe('a watch', () => {
     expect(bench.feed(event('DELETED', object('a', 101, 'old'))).changes).toEqual([])
   })
 
-  it('counts an event that it cannot use as a failure, and resumes in front of it', () => {
+  it('counts an event that it cannot use as unreadable', () => {
     const bench = synced()
     bench.feed(event('ADDED', object('a', 101)), event('ADDED', { metadata: { name: 'b' } }))
-    expect(bench.last.failure?.error).toMatchObject({ message: 'ADDED event: the object has no resourceVersion' })
-    expect(bench.afterWait()).toMatchObject({ query: { resourceVersion: '101' } })
+    expect(bench.last.failure).toMatchObject({
+      kind: 'unreadable',
+      error: { message: 'ADDED event: the object has no resourceVersion' },
+    })
   })
 
   it('understands an ERROR event that reaches it undigested', () => {
@@ -246,6 +252,44 @@ describe('a watch', () => {
     expect(bench.feed(event('ADDED', object('a', 7))).changes).toHaveLength(1)
     expect(bench.feed(event('MODIFIED', object('a', 7))).changes).toEqual([])
     expect(bench.core.version).toBe('7')
+  })
+})
+
+describe('a collection that cannot be read', () => {
+  it.each([
+    ['an object that cannot be decoded', poison],
+    ['an answer that is no list', new BodyDecodeError('expected a list, got Pod')],
+    ['an event that is too large', new WatchFrameError('too-large', 'too large')],
+    ['a list that is too large', new TransportError('too-large', 'too large')],
+  ])('is told from a bad link, and left alone for longer: %s', (_what, error) => {
+    const step = synced().feed(failed(error))
+    expect(step.failure?.kind).toBe('unreadable')
+    expect(step.next).toEqual({ do: 'wait', delayMs: 45_000 })
+    expect(synced().feed(failed(broken)).next).toEqual({ do: 'wait', delayMs: 500 })
+    const truncated = new WatchFrameError('truncated', 'cut')
+    expect(synced().feed(failed(truncated)).failure?.kind).toBe('transient')
+  })
+
+  it('is followed again by a new snapshot, since the history keeps what the collection has lost', () => {
+    const bench = synced(object('a', 50))
+    bench.feed(failed(poison))
+    expect(bench.afterWait()).toMatchObject({ do: 'watch', query: streaming })
+    bench.feed(event('ADDED', object('a', 50)))
+    expect(bench.feed(bookmark(120, true))).toMatchObject({ synced: true, changes: [] })
+  })
+
+  it('is not asked for the same page again', () => {
+    const bench = new Bench()
+    bench.feed(failed(refusal(400)), page([object('a', 3)], 9, 'more'), failed(poison))
+    expect(bench.afterWait()).toMatchObject({ do: 'watch', query: streaming })
+  })
+
+  it('is read anew when the probe meets it', () => {
+    const bench = synced()
+    bench.feed(failed(broken))
+    bench.afterWait()
+    bench.feed(failed(poison))
+    expect(bench.afterWait()).toMatchObject({ do: 'watch', query: streaming })
   })
 })
 

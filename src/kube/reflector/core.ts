@@ -8,23 +8,24 @@
  *               streaming    broken
  *   listing     watching     the last page has come
  *               listing      broken: the same page again; pages expired: everything in one piece
- *               streaming    gone, refused
+ *               streaming    gone, refused, unreadable
  *   watching    watching     the server ended it: again from the last version seen
  *               probing      broken
- *               streaming    gone, refused
+ *               streaming    gone, refused, unreadable
  *   probing     watching     the server knows our version
  *               probing      broken
- *               streaming    the server is behind us: it was set back while we were away
+ *               streaming    the server is behind us: it was set back while we were away; unreadable
  *
  * It starts streaming, or probing if it has a view already. A failure is followed by a wait, except from streaming to
- * listing. The probe exists because a server meets a watch from its own future with silence. What must stay true:
+ * listing; a longer one if what came was unreadable, and never a watch from the same version, since the history keeps
+ * the bad object when the collection has lost it. The probe exists because a server meets a watch from its own future with silence. What must stay true:
  * - A snapshot replaces the view as a whole, when its last object has arrived and not before.
  * - `#version` is a version at which the view is complete, so a watch from there misses nothing.
  * - An event that is not newer than `#version` has been seen, so nothing is delivered twice.
  */
 import type { ListQuery, WatchQuery } from '../client/options.ts'
 import type { KubeList, KubeObject, WatchEvent } from '../objects.ts'
-import { Backoff } from './backoff.ts'
+import { Backoff, UNREADABLE_BACKOFF } from './backoff.ts'
 import { problemWithEvent, problemWithPage } from './checks.ts'
 import { classify, type Failure } from './failure.ts'
 import type { Action, Input, Step } from './protocol.ts'
@@ -71,6 +72,7 @@ export class ReflectorCore<T extends KubeObject> {
   readonly #selection: Pick<ListQuery, 'labelSelector' | 'fieldSelector'>
   readonly #random: () => number
   readonly #backoff: Backoff
+  readonly #unreadableBackoff: Backoff
   readonly #isNotNewer: (version: string, known: string) => boolean
   #phase: Phase<T> = { name: 'waiting', proceed: () => this.#stream() }
   #version = ''
@@ -80,6 +82,7 @@ export class ReflectorCore<T extends KubeObject> {
     this.#selection = options.selection ?? {}
     this.#random = options.random ?? Math.random
     this.#backoff = new Backoff(this.#random)
+    this.#unreadableBackoff = new Backoff(this.#random, UNREADABLE_BACKOFF)
     this.#isNotNewer = options.comparableVersions === false ? (version, known) => version === known : isNotNewer
     if (options.restored === undefined) return
     this.#view.replace(options.restored.objects)
@@ -137,7 +140,9 @@ export class ReflectorCore<T extends KubeObject> {
 
   #whileProbing(input: Input<T>, nowMs: number): Step<T> {
     const failure = input.type === 'page' ? undefined : failureOf(input)
-    if (failure?.kind === 'gone') return this.#retry(failure, nowMs, () => this.#stream())
+    if (failure?.kind === 'gone' || failure?.kind === 'unreadable') {
+      return this.#retry(failure, nowMs, () => this.#stream())
+    }
     if (failure?.kind === 'transient') return this.#retry(failure, nowMs, () => this.#probe())
     // Known, or not ours to ask: who may watch need not be allowed to list.
     return { changes: [], next: this.#watch(nowMs) }
@@ -207,7 +212,8 @@ export class ReflectorCore<T extends KubeObject> {
 
   #retry(failure: Failure, nowMs: number, proceed: () => Action): Step<T> {
     this.#phase = { name: 'waiting', proceed }
-    return { changes: [], failure, next: { do: 'wait', delayMs: this.#backoff.next(nowMs, failure.retryAfterMs) } }
+    const backoff = failure.kind === 'unreadable' ? this.#unreadableBackoff : this.#backoff
+    return { changes: [], failure, next: { do: 'wait', delayMs: backoff.next(nowMs, failure.retryAfterMs) } }
   }
 
   /** A snapshot by events. Without a version the server gives its most recent state, so the view never goes back in time. */

@@ -1,5 +1,9 @@
 /** What a failed list or watch means for the reflector. */
+import { BodyDecodeError } from '../client/body-codec.ts'
+import { TransportError } from '../client/transport-error.ts'
+import { WireError } from '../protobuf/wire-error.ts'
 import { findApiError, isExpired, isTooLargeResourceVersion } from '../status/index.ts'
+import { WatchFrameError } from '../watch/frames.ts'
 
 export type FailureKind =
   /**
@@ -9,7 +13,12 @@ export type FailureKind =
   | 'gone'
   /** The server understood and will not do it; asking the same again is pointless. */
   | 'refused'
-  /** Anything else: the link, an overloaded or restarting server, bytes that made no sense. */
+  /**
+   * The answer came whole and makes no sense, or is larger than a limit: not the link but the collection is bad. It
+   * heals when the object that does it is changed or gone.
+   */
+  | 'unreadable'
+  /** Anything else: the link, an overloaded or restarting server. */
   | 'transient'
 
 export interface Failure {
@@ -28,6 +37,12 @@ export function classify(error: unknown): Failure {
 
 function kindOf(error: unknown, code: number | undefined): FailureKind {
   if (isExpired(error) || isTooLargeResourceVersion(error)) return 'gone'
+  if (isUnreadable(error)) return 'unreadable'
   const refused = code !== undefined && code >= 400 && code < 500 && !transientClientErrors.has(code)
   return refused ? 'refused' : 'transient'
+}
+
+function isUnreadable(error: unknown): boolean {
+  if (error instanceof WireError || error instanceof BodyDecodeError) return true
+  return (error instanceof WatchFrameError || error instanceof TransportError) && error.code === 'too-large'
 }

@@ -1,5 +1,13 @@
 /** The reflector: a local view of a collection that follows the server. */
-export { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, BACKOFF_RESET_MS, MAX_RETRY_AFTER_MS } from './backoff.ts'
+export {
+  BACKOFF_FIRST_MS,
+  BACKOFF_MAX_MS,
+  BACKOFF_RESET_MS,
+  type BackoffSteps,
+  LINK_BACKOFF,
+  MAX_RETRY_AFTER_MS,
+  UNREADABLE_BACKOFF,
+} from './backoff.ts'
 export {
   MAX_INITIAL_SILENCE_MS,
   MAX_STREAM_FAILURES,

@@ -10,11 +10,14 @@ import { TransportError } from '../client/transport-error.ts'
 import type { KubeList, KubeObject, WatchEvent } from '../objects.ts'
 import { ApiError } from '../status/index.ts'
 import { WatchFrameError } from '../watch/frames.ts'
+import { UNREADABLE_BACKOFF } from './backoff.ts'
 import { type Notification, Reflector, type ReflectorSource, type WatchSource } from './reflector.ts'
 import { keyOf } from './view.ts'
 
 const long = process.env['CAUSEWAY_LONG'] === '1'
 const runs = long ? 20_000 : 400
+/** Longer than the longest wait that a fault can have caused. */
+const settleMs = UNREADABLE_BACKOFF.maxMs + 120_000
 const timeoutMs = long ? 300_000 : 20_000
 const names = ['a', 'b', 'c', 'd'] as const
 const serverPageSize = 2
@@ -372,7 +375,7 @@ async function play(script: readonly NamedCommand[], versionPrefix: string): Pro
     await clock.advance(0)
   }
   server.behave()
-  await clock.advance(120_000)
+  await clock.advance(settleMs)
   server.put('last')
   await clock.advance(0)
   expect(failure).toBeUndefined()
@@ -432,7 +435,7 @@ it(
         const restore: Command = async (server, clock) => {
           server.restore(backup ?? server.backup())
           server.behave()
-          await clock.advance(60_000)
+          await clock.advance(settleMs)
         }
         await play([...before, ['back up', save], ...lost, ['restore', restore], ...after], '')
       }),

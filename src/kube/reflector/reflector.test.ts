@@ -4,6 +4,7 @@ import { ManualClock } from '../../telemetry/clock.ts'
 import type { ListQuery, WatchQuery } from '../client/options.ts'
 import type { KubeList, KubeObject, WatchEvent } from '../objects.ts'
 import { MAX_INITIAL_SILENCE_MS } from './core.ts'
+import type { FailureKind } from './failure.ts'
 import { Reflector, type ReflectorSource, type WatchSource } from './reflector.ts'
 
 function object(name: string, version: number): KubeObject {
@@ -124,6 +125,21 @@ describe('reflector', () => {
     expect(reflector.synced).toBe(true)
     expect([...reflector.objects.keys()]).toEqual(['ns/listed'])
     expect(failures).toHaveLength(1)
+    stop.abort()
+    await running
+  })
+
+  it('tells a collection that it cannot read from a bad link', async () => {
+    const clock = new ManualClock()
+    const source = new ScriptedSource([initialEnd, { type: 'ADDED', object: { metadata: { name: 'a' } } }])
+    const stop = new AbortController()
+    const told: unknown[] = []
+    const listener = {
+      failed: (_error: unknown, retryInMs: number, kind: FailureKind) => told.push([kind, retryInMs]),
+    }
+    const running = new Reflector(source, { clock, random: () => 0 }).run(listener, stop.signal)
+    await clock.advance(0)
+    expect(told).toEqual([['unreadable', 30_000]])
     stop.abort()
     await running
   })

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from '../../telemetry/clock.ts'
 import type { CallOptions, ListQuery, WatchQuery } from '../client/options.ts'
 import type { KubeList, KubeObject, WatchEvent } from '../objects.ts'
 import { ReflectorCore, type ReflectorCoreOptions } from './core.ts'
+import type { FailureKind } from './failure.ts'
 import type { Action, Input, Step } from './protocol.ts'
 import type { Change } from './view.ts'
 
@@ -27,14 +28,14 @@ export type Notification<T extends KubeObject> =
   /** The view is complete, for the first time or again after a new snapshot; its changes came before. */
   | { readonly type: 'synced' }
   /** The view stays as it is, perhaps out of date, and the reflector goes on trying. */
-  | { readonly type: 'failed'; readonly error: unknown; readonly retryInMs: number }
+  | { readonly type: 'failed'; readonly kind: FailureKind; readonly error: unknown; readonly retryInMs: number }
 
 export interface ReflectorListener<T extends KubeObject> {
   added?(object: T): void
   updated?(object: T, previous: T): void
   deleted?(object: T, stale: boolean): void
   synced?(): void
-  failed?(error: unknown, retryInMs: number): void
+  failed?(error: unknown, retryInMs: number, kind: FailureKind): void
 }
 
 export interface ReflectorOptions<T extends KubeObject> extends ReflectorCoreOptions<T> {
@@ -160,7 +161,8 @@ function* announcements<T extends KubeObject>(step: Step<T>): Generator<Notifica
   if (step.synced === true) yield { type: 'synced' }
   if (step.failure === undefined) return
   const retryInMs = step.next.do === 'wait' ? step.next.delayMs : 0
-  yield { type: 'failed', error: step.failure.error, retryInMs }
+  const { kind, error } = step.failure
+  yield { type: 'failed', kind, error, retryInMs }
 }
 
 function tell<T extends KubeObject>(listener: ReflectorListener<T>, notification: Notification<T>): void {
@@ -178,7 +180,7 @@ function tell<T extends KubeObject>(listener: ReflectorListener<T>, notification
       listener.synced?.()
       break
     case 'failed':
-      listener.failed?.(notification.error, notification.retryInMs)
+      listener.failed?.(notification.error, notification.retryInMs, notification.kind)
       break
   }
 }

@@ -1,6 +1,6 @@
 /** The client side: the ApiError that an HTTP answer stands for, whether or not its body is a Status. */
 import { MediaTypeError, parseMediaType } from '../media-type.ts'
-import { genericServerResponse } from './generic-response.ts'
+import { type GenericResponse, genericServerResponse, withExplanation } from './generic-response.ts'
 import type { GroupResource } from './group-names.ts'
 import { readFailure } from './read-status.ts'
 import { ApiError, type ApiFailure } from './status.ts'
@@ -24,20 +24,39 @@ export interface ResponseContext {
 }
 
 export function fromHttp(code: number, headers: ResponseHeaders, body: Uint8Array, context: ResponseContext): ApiError {
-  const contentType = firstHeader(headers, 'content-type')
-  const mediaType = essence(contentType)
   const retryAfterSeconds = readRetryAfter(headers)
-  const failure = readFailure(decode(mediaType, body, context), code)
-  if (failure !== undefined) return new ApiError(withRetryAfter(failure, retryAfterSeconds))
-  const isText = contentType === '' || mediaType.startsWith('text/')
-  return genericServerResponse({
-    code,
-    method: context.method,
-    ...(context.resource === undefined ? {} : { resource: context.resource, name: context.name ?? '' }),
-    serverMessage: isText ? decodeText(body.subarray(0, MAX_SERVER_MESSAGE_BYTES)).trim() : 'unknown',
-    retryAfterSeconds,
-    unexpected: true,
-  })
+  const request = requestOf(context)
+  const encoding = contentEncoding(headers)
+  const failure = encoding === '' ? readFailure(decode(headers, body, context), code) : undefined
+  if (failure !== undefined) return new ApiError(withExplanation(withRetryAfter(failure, retryAfterSeconds), request))
+  const serverMessage = encoding === '' ? serverWords(headers, body) : `content-encoding ${encoding}`
+  return genericServerResponse({ ...request, code, serverMessage, retryAfterSeconds, unexpected: true })
+}
+
+/** The ApiError in a decoded object that came under the code of a success but says the opposite. */
+export function failureInSuccess(object: unknown, context: ResponseContext): ApiError | undefined {
+  const failure = readFailure(object, 500)
+  return failure === undefined ? undefined : new ApiError(withExplanation(failure, requestOf(context)))
+}
+
+/** How the body is compressed; empty when it is not. */
+export function contentEncoding(headers: ResponseHeaders): string {
+  const encoding = firstHeader(headers, 'content-encoding').trim().toLowerCase()
+  return encoding === 'identity' ? '' : encoding
+}
+
+function requestOf({
+  method,
+  resource,
+  name = '',
+}: ResponseContext): Pick<GenericResponse, 'method' | 'resource' | 'name'> {
+  return { method, ...(resource === undefined ? {} : { resource, name }) }
+}
+
+function serverWords(headers: ResponseHeaders, body: Uint8Array): string {
+  const contentType = firstHeader(headers, 'content-type')
+  const isText = contentType === '' || essence(contentType).startsWith('text/')
+  return isText ? decodeText(body.subarray(0, MAX_SERVER_MESSAGE_BYTES)).trim() : 'unknown'
 }
 
 /** Keeps the header's wish in the Status, so that it is not lost when the error travels on. */
@@ -46,7 +65,8 @@ function withRetryAfter(failure: ApiFailure, retryAfterSeconds: number): ApiFail
   return { ...failure, details: { ...failure.details, retryAfterSeconds } }
 }
 
-function decode(mediaType: string, body: Uint8Array, { decodeBody }: ResponseContext): unknown {
+function decode(headers: ResponseHeaders, body: Uint8Array, { decodeBody }: ResponseContext): unknown {
+  const mediaType = essence(firstHeader(headers, 'content-type'))
   if (body.length === 0 || body.length > MAX_STATUS_BODY_BYTES) return undefined
   try {
     if (mediaType === 'application/json') return JSON.parse(decodeText(body)) as unknown

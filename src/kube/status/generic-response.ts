@@ -1,7 +1,7 @@
 /** Errors made from nothing but an HTTP code: what a client makes of an answer without a Status, and a router of its own refusals. */
 import { goQuote } from './go-text.ts'
 import { formatGroupResource, type GroupResource, isEmptyGroupResource } from './group-names.ts'
-import { ApiError, type StatusReason } from './status.ts'
+import { ApiError, type ApiFailure, type StatusReason } from './status.ts'
 
 export interface GenericResponse {
   readonly code: number
@@ -45,7 +45,11 @@ const serverWorded: Readonly<Record<number, StatusReason>> = {
   415: 'UnsupportedMediaType',
 }
 
-const NO_ACCEPTABLE_TYPE = 'the server was unable to respond with a content type that the client supports'
+const withoutServerWords: Readonly<Record<number, string>> = {
+  403: 'the server refused the request and did not say why',
+  406: 'the server was unable to respond with a content type that the client supports',
+  415: 'the server does not read the content type of the request',
+}
 
 export function genericServerResponse(response: GenericResponse): ApiError {
   const { reason, message } = explain(response)
@@ -62,6 +66,13 @@ export function genericServerResponse(response: GenericResponse): ApiError {
       retryAfterSeconds,
     },
   })
+}
+
+/** A failure always says something: its code speaks where the server sent a Status without a message. */
+export function withExplanation(failure: ApiFailure, request: Partial<GenericResponse> = {}): ApiFailure {
+  if (failure.message !== '') return failure
+  const response = { method: '', ...request, code: failure.code, serverMessage: 'unknown', unexpected: false }
+  return { ...failure, message: `${explain(response).message}${requestSuffix(response)}` }
 }
 
 function explain({ code, method, serverMessage }: GenericResponse): Explanation {
@@ -81,7 +92,7 @@ function explain({ code, method, serverMessage }: GenericResponse): Explanation 
 
 function worded(code: number, serverMessage: string): string {
   const saysNothing = serverMessage === '' || serverMessage === 'unknown'
-  return code === 406 && saysNothing ? NO_ACCEPTABLE_TYPE : serverMessage
+  return saysNothing ? (withoutServerWords[code] ?? serverMessage) : serverMessage
 }
 
 function requestSuffix({ method, resource, name = '' }: GenericResponse): string {

@@ -93,6 +93,30 @@ describe('fromHttp', () => {
     expect([error.reason, error.message]).toEqual([reason, message])
   })
 
+  test.each([
+    [429, 'the server has received too many requests and has asked us to try again later (get pods a)'],
+    [410, 'the server responded with the status code 410 but did not return more information (get pods a)'],
+    [403, 'the server refused the request and did not say why (get pods a)'],
+  ])('a Status of code %i without words of its own is explained', (code, message) => {
+    const body = bytes(JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'R', code }))
+    const error = fromHttp(code, jsonHeaders, body, get)
+    expect([error.message, error.status.message, error.reason]).toEqual([message, message, 'R'])
+  })
+
+  test.each([
+    [403, 'the server refused the request and did not say why'],
+    [415, 'the server does not read the content type of the request'],
+  ])('a bare %i is explained', (code, message) => {
+    expect(fromHttp(code, {}, bytes(''), { method: 'GET' }).message).toBe(message)
+    expect(fromHttp(code, jsonHeaders, bytes('{}'), { method: 'GET' }).message).toBe(message)
+  })
+
+  test('an encoded body is named, not read', () => {
+    const headers = { 'content-type': 'text/plain', 'content-encoding': 'gzip' }
+    const error = fromHttp(404, headers, bytes('\u001f'), get)
+    expect(error.status.details?.causes?.[0]?.message).toBe('content-encoding gzip')
+  })
+
   test('a 406 without words of its own is explained', () => {
     expect(fromHttp(406, jsonHeaders, bytes(''), { method: 'GET' }).message).toBe(
       'the server was unable to respond with a content type that the client supports',

@@ -19,11 +19,11 @@ const carriageReturn = 0x0d
 export type WatchFrameErrorCode = 'truncated' | 'too-large'
 
 export class WatchFrameError extends Error {
+  override readonly name = 'WatchFrameError'
   readonly code: WatchFrameErrorCode
 
   constructor(code: WatchFrameErrorCode, message: string) {
     super(message)
-    this.name = 'WatchFrameError'
     this.code = code
   }
 }
