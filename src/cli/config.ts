@@ -8,6 +8,7 @@ import { renderSettings } from './config/render.ts'
 import { ROLES } from './config/roles.ts'
 import type { CommandContext } from './context.ts'
 import { OUTPUT_FORMATS, type OutputFormat } from './output.ts'
+import { print } from './print.ts'
 
 interface ConfigFlags {
   readonly role: string
@@ -33,15 +34,15 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
   const formats = new CommanderOption('-o, --output <format>', 'how to print').choices(OUTPUT_FORMATS).default('yaml')
   withRole(config.command('print').description('print every setting with its value and its source'))
     .addOption(formats)
-    .action((flags: ConfigFlags & { output: OutputFormat }) => {
+    .action(async (flags: ConfigFlags & { output: OutputFormat }) => {
       const role = roleNamed(flags.role)
-      context.stdout.write(renderSettings(role, load(context, role, flags).settings, flags.output))
+      await print(context, renderSettings(role, load(context, role, flags).settings, flags.output))
     })
   const check = config.command('check').description('report everything that is wrong, at once')
-  withRole(check).action((flags: ConfigFlags) => {
+  withRole(check).action(async (flags: ConfigFlags) => {
     const role = roleNamed(flags.role)
     load(context, role, flags)
-    context.stdout.write(`ok: the configuration of "causeway ${role.name}" is valid\n`)
+    await print(context, `ok: the configuration of "causeway ${role.name}" is valid\n`)
   })
 }
 

@@ -5,7 +5,8 @@ import type { EventEmitter } from 'node:events'
 import type { Clock } from '../telemetry/clock.ts'
 
 interface TextOutput {
-  write(text: string): unknown
+  /** `done` hears once the text is written, or why it cannot be. */
+  write(text: string, done?: (error?: Error | null) => void): unknown
   readonly isTTY?: boolean
   readonly columns?: number
 }
@@ -16,7 +17,7 @@ export interface CommandContext {
   readonly stdout: TextOutput
   readonly stderr: TextOutput
   readonly clock: Clock
-  /** Emits `SIGTERM` and `SIGINT`. */
+  /** Emits `SIGTERM`, `SIGINT` and `SIGHUP`. */
   readonly signals: Pick<EventEmitter, 'on' | 'off'>
   /** Ends the process at once. */
   readonly exit: (code: number) => void

@@ -1,8 +1,20 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { accessSync, chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DATA_DIR_MODE, DataDir } from './data-dir.ts'
+
+// A test cannot mount a read-only file system: these two fail on demand.
+vi.mock('node:fs', async (original) => {
+  const real = await original<typeof import('node:fs')>()
+  return { ...real, accessSync: vi.fn(real.accessSync), mkdirSync: vi.fn(real.mkdirSync) }
+})
+
+function failWith(code: string): () => never {
+  return () => {
+    throw Object.assign(new Error(`${code}: as the kernel says it`), { code })
+  }
+}
 
 let dir: string
 beforeEach(() => {
@@ -46,11 +58,36 @@ describe('DataDir', () => {
     writeFileSync(file, '')
     await expect(new DataDir(file, 'up').start()).rejects.toThrow('it is a file, not a folder')
     await expect(new DataDir(join(file, 'x'), 'up').start()).rejects.toThrow('a part of the path is a file')
+    const link = join(dir, 'link')
+    symlinkSync('nowhere', link)
+    await expect(new DataDir(link, 'up').start()).rejects.toThrow(`${link} is a link that leads nowhere`)
+    const locked = join(dir, 'locked')
+    mkdirSync(join(locked, 'up.lock'), { recursive: true, mode: DATA_DIR_MODE })
+    await expect(new DataDir(locked, 'up').start()).rejects.toThrow(
+      `cannot use the data folder ${locked}: ${join(locked, 'up.lock')} is a folder, not a file; remove it`,
+    )
     const open = join(dir, 'open')
     mkdirSync(open)
     chmodSync(open, 0o777)
     await expect(new DataDir(open, 'up').start()).rejects.toThrow(
       'everybody may write there; choose a folder that only you can write to',
+    )
+  })
+
+  it.each([
+    ['EROFS', 'the file system is read-only'],
+    ['EACCES', 'this user may not write there'],
+  ])('explains %s for a folder that is there and for one that is not', async (code, reason) => {
+    vi.mocked(accessSync).mockImplementationOnce(failWith(code))
+    await expect(new DataDir(dir, 'up').start()).rejects.toThrow(`cannot use the data folder ${dir}: ${reason}`)
+    const path = join(dir, 'new')
+    vi.mocked(mkdirSync).mockImplementationOnce(failWith(code))
+    await expect(new DataDir(path, 'up').start()).rejects.toThrow(`cannot use the data folder ${path}: ${reason}`)
+  })
+
+  it('gives up on a place where nothing can be made', async () => {
+    await expect(new DataDir('/proc/causeway', 'up').start()).rejects.toThrow(
+      /^cannot use the data folder \/proc\/causeway: /,
     )
   })
 })

@@ -1,12 +1,12 @@
 /**
  * The folder a role keeps its files in: made with access for its owner only, and used by one process at a time.
  */
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { accessSync, constants, mkdirSync, type Stats, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { HEALTHY, type Health, unhealthy } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { CommandError } from './failure.ts'
-import { type HeldLock, LockHeldError, takeLock } from './lock-file.ts'
+import { type HeldLock, LockError, takeLock } from './lock-file.ts'
 
 export const DATA_DIR_MODE = 0o700
 const WRITABLE_BY_OTHERS = 0o002
@@ -41,37 +41,56 @@ export class DataDir implements Part {
     try {
       return takeLock(this.#lockPath)
     } catch (error) {
-      if (error instanceof LockHeldError) throw refused(this.#path, error.message, error)
+      if (error instanceof LockError) throw refused(this.#path, error.message, error)
       throw refused(this.#path, `cannot make ${this.#lockPath}: ${(error as Error).message}`, error)
     }
   }
 }
 
 function makeDir(path: string): void {
+  let stats: Stats
   try {
-    mkdirSync(path, { recursive: true, mode: DATA_DIR_MODE })
+    makeMissing(path)
+    stats = statSync(path)
+    if (stats.isDirectory()) accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     throw refused(path, explain(error as NodeJS.ErrnoException), error)
   }
-  try {
-    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
-  } catch (error) {
-    throw refused(path, 'this user may not write there', error)
-  }
-  const { mode } = statSync(path)
-  if ((mode & WRITABLE_BY_OTHERS) !== 0)
+  if (!stats.isDirectory()) throw refused(path, 'it is a file, not a folder')
+  if ((stats.mode & WRITABLE_BY_OTHERS) !== 0)
     throw refused(path, 'everybody may write there; choose a folder that only you can write to')
 }
 
-function explain({ code, message }: NodeJS.ErrnoException): string {
+/**
+ * Makes the folder and its parents, one level at a time: left to Node, the reason of a failure gets lost, and a path under
+ * /proc is tried for ever.
+ */
+function makeMissing(path: string): void {
+  if (isThere(path)) return
+  makeMissing(dirname(path))
+  try {
+    mkdirSync(path, { mode: DATA_DIR_MODE })
+  } catch (error) {
+    // Somebody else made it just now, or it is a link that leads nowhere.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isThere(path)) throw error
+  }
+}
+
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+function explain({ code, message, path }: NodeJS.ErrnoException): string {
   switch (code) {
     case 'EEXIST':
-      return 'it is a file, not a folder'
+      return `${path} is a link that leads nowhere`
     case 'ENOTDIR':
       return 'a part of the path is a file'
+    case 'ENOENT':
+      return 'no folder can be made there'
     case 'EACCES':
     case 'EPERM':
-      return 'this user may not create it'
+      return 'this user may not write there'
     case 'EROFS':
       return 'the file system is read-only'
     case 'ENOSPC':

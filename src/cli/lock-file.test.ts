@@ -1,6 +1,16 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -89,6 +99,27 @@ describe('takeLock', () => {
   it('does not judge a process on another machine', () => {
     write({ pid: 1, host: 'island-7' })
     expect(() => takeLock(path)).toThrow(`process 1 on island-7; if that machine is gone for good, remove ${path}`)
+  })
+
+  it.each<[string, () => unknown]>([
+    ['a link, not a file', () => symlinkSync('/nonexistent/x', path)],
+    ['a link, not a file', () => symlinkSync('elsewhere', path)],
+    ['a folder, not a file', () => mkdirSync(path)],
+    ['a pipe, a socket or a device, not a file', () => execFileSync('sh', ['-c', 'mkfifo up.lock'], { cwd: dir })],
+  ])('refuses %s in its place, and leaves it there', (what, place) => {
+    write({ pid: 1 }, join(dir, 'elsewhere'))
+    place()
+    expect(() => takeLock(path)).toThrow(`${path} is ${what}; remove it`)
+    expect(readdirSync(dir)).toEqual(['elsewhere', 'up.lock'])
+  })
+
+  it('no longer holds a lock that became a folder', () => {
+    const lock = takeLock(path)
+    rmSync(path)
+    mkdirSync(path)
+    expect(lock.isHeld()).toBe(false)
+    lock.release()
+    expect(existsSync(path)).toBe(true)
   })
 
   it('notices that the file was removed or replaced, and then leaves it alone', () => {

@@ -7,11 +7,23 @@
  * after reading the file once more: two processes that both saw the dead holder cannot both succeed it.
  */
 import { randomUUID } from 'node:crypto'
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import * as v from 'valibot'
 import { judge, ownIdentity, type ProcessIdentity } from './process-identity.ts'
+import { NotRegularFileError, readRegularFile } from './regular-file.ts'
 
-export class LockHeldError extends Error {
+/** A lock is one line of text; what is longer was not written by us. */
+export const MAX_LOCK_FILE_BYTES = 4096
+
+/** Every attempt but the last lost to a rival that came and went in between. */
+export const MAX_LOCK_ATTEMPTS = 100
+
+/** The lock cannot be had; the message says why and what to do. */
+export class LockError extends Error {
+  override readonly name: string = 'LockError'
+}
+
+export class LockHeldError extends LockError {
   override readonly name = 'LockHeldError'
   readonly holder: ProcessIdentity
 
@@ -34,7 +46,7 @@ export interface HeldLock {
 
 const IDENTITY = v.object({ pid: v.pipe(v.number(), v.integer(), v.minValue(1)), host: v.string(), birth: v.string() })
 
-/** Takes the lock or throws `LockHeldError`. The folder must exist. */
+/** Takes the lock or throws a `LockError`. The folder must exist. */
 export function takeLock(path: string): HeldLock {
   const text = `${JSON.stringify({ ...ownIdentity(), nonce: randomUUID() })}\n`
   const aside = `${path}.${process.pid}.${randomUUID()}`
@@ -44,7 +56,7 @@ export function takeLock(path: string): HeldLock {
   } finally {
     rmSync(aside, { force: true })
   }
-  const isHeld = (): boolean => readIfThere(path) === text
+  const isHeld = (): boolean => holds(path, text)
   return {
     path,
     isHeld,
@@ -56,7 +68,7 @@ export function takeLock(path: string): HeldLock {
 
 /** Puts `aside` in the place of `path`, if that is free or its holder gone. */
 function settle(path: string, aside: string): void {
-  for (;;) {
+  for (let attempt = 0; attempt < MAX_LOCK_ATTEMPTS; attempt++) {
     if (linkIfFree(aside, path)) return
     const found = readIfThere(path)
     // Released between the two looks: try again.
@@ -72,6 +84,7 @@ function settle(path: string, aside: string): void {
       takeover.release()
     }
   }
+  throw new LockError(`${path} was taken and released ${MAX_LOCK_ATTEMPTS} times while we tried to take it; try again`)
 }
 
 function linkIfFree(from: string, to: string): boolean {
@@ -86,9 +99,19 @@ function linkIfFree(from: string, to: string): boolean {
 
 function readIfThere(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8')
+    return readRegularFile(path, { maxBytes: MAX_LOCK_FILE_BYTES, refuseLinks: true }).toString('utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (error instanceof NotRegularFileError) throw new LockError(`${error.message}; remove it`, { cause: error })
+    throw error
+  }
+}
+
+function holds(path: string, text: string): boolean {
+  try {
+    return readIfThere(path) === text
+  } catch (error) {
+    if (error instanceof LockError) return false
     throw error
   }
 }

@@ -5,7 +5,8 @@
 import { systemClock } from '../telemetry/clock.ts'
 import { runProgram } from './program.ts'
 
-// Whoever reads our output may go away (`| head`); that is no reason to stop serving, and nothing can be told any more.
+// Whoever reads our output may go away; that is no reason to stop serving, and nothing can be told any more. A command
+// whose output is its purpose looks at each write instead (see print.ts).
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
 process.exitCode = await runProgram(process.argv.slice(2), {

@@ -11,6 +11,7 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   let best: { readonly name: string; readonly distance: number } | undefined
   for (const candidate of known) {
     const simple = simplified(candidate)
+    if (Math.abs(wanted.length - simple.length) > MAX_TYPING_DISTANCE) continue
     const distance = typingDistance(wanted, simple)
     // At least half of the letters must agree, or every two-letter word would be near every other.
     if (distance > MAX_TYPING_DISTANCE || distance * 2 > Math.max(wanted.length, simple.length)) continue

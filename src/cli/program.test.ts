@@ -4,12 +4,18 @@ import { ManualClock } from '../telemetry/clock.ts'
 import { BUILD } from './build.ts'
 import { runProgram } from './program.ts'
 
-async function causeway(args: string[], environment: Record<string, string> = {}) {
+async function causeway(args: string[], environment: Record<string, string> = {}, outputError?: Error) {
   const printed = { stdout: '', stderr: '' }
   const code = await runProgram(args, {
     environment,
     workingDir: '/nowhere',
-    stdout: { write: (text) => (printed.stdout += text), columns: 80 },
+    stdout: {
+      write: (text, done) => {
+        printed.stdout += text
+        done?.(outputError)
+      },
+      columns: 80,
+    },
     stderr: { write: (text) => (printed.stderr += text) },
     clock: new ManualClock(),
     signals: new EventEmitter(),
@@ -89,6 +95,19 @@ describe('causeway', () => {
     expect(stdout).toMatch(/^dataDir: \/nowhere\/\.causeway +# default$/m)
     expect(stdout).toMatch(/^logLevel: debug +# CAUSEWAY_UP_LOG_LEVEL$/m)
   })
+
+  it.each([[['config', 'print']], [['config', 'check']], [['version']], [['--version']], [['--help']]])(
+    'fails when the output of %j cannot be written, unless nobody reads it any more',
+    async (args) => {
+      const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+      expect(await causeway(args, {}, full)).toMatchObject({
+        code: 1,
+        stderr: 'error: cannot write the output: ENOSPC: no space left on device, write\n',
+      })
+      const gone = Object.assign(new Error('EPIPE'), { code: 'EPIPE' })
+      expect(await causeway(args, {}, gone)).toMatchObject({ code: 0, stderr: '' })
+    },
+  )
 
   it('checks the configuration', async () => {
     expect(await causeway(['config', 'check'])).toEqual({

@@ -7,6 +7,7 @@ import { BUILD } from './build.ts'
 import { addConfigCommand } from './config.ts'
 import type { CommandContext } from './context.ts'
 import { CommandError, EXIT_CODES, LoggedError } from './failure.ts'
+import { print } from './print.ts'
 import { addUpCommand } from './up.ts'
 import { addVersionCommand } from './version.ts'
 
@@ -19,7 +20,7 @@ Data stays in ./.causeway unless --data-dir says otherwise.
 Logs go to stderr: readable on a terminal, JSON elsewhere.
 
 Exit codes:
-  0  done, or stopped by SIGTERM or Ctrl-C
+  0  done, or stopped by SIGTERM, SIGHUP or Ctrl-C
   1  failed
   2  the command line or the configuration is wrong; nothing was done
 
@@ -34,15 +35,30 @@ const MAX_HELP_COLUMNS = 110
 
 /** Runs one command to its end and returns the exit code. */
 export async function runProgram(args: readonly string[], context: CommandContext): Promise<number> {
+  let help = ''
+  const program = createProgram(context, (text) => {
+    help += text
+  })
   try {
-    await createProgram(context).parseAsync(args, { from: 'user' })
+    await parse(program, args)
+    if (help !== '') await print(context, help)
     return EXIT_CODES.done
   } catch (error) {
     return report(error, context)
   }
 }
 
-function createProgram(context: CommandContext): Command {
+/** Commander ends `--help` and `--version` with an error that is none. */
+async function parse(program: Command, args: readonly string[]): Promise<void> {
+  try {
+    await program.parseAsync(args, { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error
+  }
+}
+
+/** `writeHelp` gets what `--help` and `--version` say. */
+function createProgram(context: CommandContext, writeHelp: (text: string) => void): Command {
   const program = new Command('causeway')
     .description('The road between an edge site and its Kubernetes control plane.')
     .version(BUILD.version, '-V, --version', 'print the version')
@@ -51,7 +67,7 @@ function createProgram(context: CommandContext): Command {
     .addHelpText('after', HELP)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => context.stdout.write(text),
+      writeOut: writeHelp,
       writeErr: (text) => context.stderr.write(text),
       getOutHelpWidth: () => Math.min(context.stdout.columns ?? MAX_HELP_COLUMNS, MAX_HELP_COLUMNS),
     })
@@ -64,7 +80,7 @@ function createProgram(context: CommandContext): Command {
 
 function report(error: unknown, { stderr }: CommandContext): number {
   // Commander has printed its own; what it calls an error is a wrong command line.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.usage
+  if (error instanceof CommanderError) return EXIT_CODES.usage
   if (error instanceof LoggedError) return error.exitCode
   if (error instanceof CommandError) {
     stderr.write(`error: ${error.message}\n`)

@@ -11,17 +11,19 @@ export interface ReadyFacts {
   readonly pid: number
   readonly dataDir: string
   readonly healthAddress: ListenAddress
+  /** Where the API server listens, and the kubeconfig of its administrator. */
+  readonly server: string
+  readonly kubeconfig: string
   /** Names of the roles that run in this process. */
   readonly roles: readonly string[]
 }
 
 export function renderReadyScreen(facts: ReadyFacts): string {
   const health = `http://${formatAddress(facts.healthAddress)}`
-  const roles =
-    facts.roles.length > 0 ? facts.roles.join(', ') : 'none: this version has no API server, hub or edge to run yet'
   const rows: readonly [string, string][] = [
-    ['roles', roles],
-    ['speaks', `the API of Kubernetes ${facts.kubernetes}`],
+    ['roles', `${facts.roles.join(', ')} (hub and edge are not in this version yet)`],
+    ['server', `${facts.server}, the API of Kubernetes ${facts.kubernetes}`],
+    ['try', `kubectl --kubeconfig ${facts.kubeconfig} get namespaces`],
     ['health', `${health}/readyz?verbose`],
     ['metrics', `${health}/metrics`],
     ['data', facts.dataDir],

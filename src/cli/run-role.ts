@@ -4,8 +4,9 @@
 
 import type { Part } from '../telemetry/lifecycle.ts'
 import { Lifecycle } from '../telemetry/lifecycle.ts'
-import { ListenError } from '../telemetry/listen.ts'
+import { type ListenAddress, ListenError } from '../telemetry/listen.ts'
 import { componentLogger, createLogger, type Logger } from '../telemetry/logger.ts'
+import { flagOf, type Role, variableOf } from './config/option.ts'
 import type { CommandContext } from './context.ts'
 import { CommandError, LoggedError } from './failure.ts'
 import { stopOnSignals } from './signals.ts'
@@ -20,6 +21,16 @@ export function openLog({ stderr, environment, clock }: CommandContext, { logLev
   const format = logFormat === 'auto' ? (terminal ? 'human' : 'json') : logFormat
   const color = terminal && (environment['NO_COLOR'] ?? '') === ''
   return createLogger({ level: logLevel, format, color, destination: stderr, clock })
+}
+
+/** Names the flag and the variable that chose the address which could not be had. */
+export function addressRemedy(role: Role, addresses: Readonly<Record<string, ListenAddress>>) {
+  return ({ address }: ListenError): string => {
+    const isMeant = ([, { host, port }]: [string, ListenAddress]): boolean =>
+      host === address.host && port === address.port
+    const [key = ''] = Object.entries(addresses).find(isMeant) ?? []
+    return `choose another address with ${flagOf(key)} or ${variableOf(role, key)}`
+  }
 }
 
 export interface RoleRun {
@@ -43,7 +54,10 @@ export async function runRole(
   prepare(lifecycle)
   const stop = stopOnSignals(context, logger)
   try {
-    await lifecycle.run(stop.signal, () => run.onReady())
+    await lifecycle.run(stop.signal, () => {
+      run.onReady()
+      logger.info('ready')
+    })
     logger.info('stopped')
   } catch (error) {
     throw logged(logger, run, error)

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../telemetry/clock.ts'
 import { createLogger } from '../telemetry/logger.ts'
-import { SIGINT_ECHO_MS, stopOnSignals } from './signals.ts'
+import { SIGNAL_ECHO_MS, stopOnSignals } from './signals.ts'
 
 function listening() {
   const signals = new EventEmitter()
@@ -16,7 +16,7 @@ function listening() {
 }
 
 describe('stopOnSignals', () => {
-  it.each(['SIGTERM', 'SIGINT'])('asks for a clean stop at the first %s', (name) => {
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'])('asks for a clean stop at the first %s', (name) => {
     const { signals, exits, stop } = listening()
     signals.emit(name, name)
     expect(stop.signal.aborted).toBe(true)
@@ -25,9 +25,10 @@ describe('stopOnSignals', () => {
   })
 
   it.each([
-    ['SIGTERM', 'SIGTERM', 143],
     ['SIGINT', 'SIGTERM', 143],
     ['SIGTERM', 'SIGINT', 130],
+    ['SIGTERM', 'SIGHUP', 129],
+    ['SIGHUP', 'SIGTERM', 143],
   ])('ends the process at once at %s, then %s', (first, second, code) => {
     const { signals, exits } = listening()
     signals.emit(first, first)
@@ -35,14 +36,18 @@ describe('stopOnSignals', () => {
     expect(exits).toEqual([code])
   })
 
-  it('takes two SIGINT at the same moment for one key press', async () => {
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+    ['SIGHUP', 129],
+  ])('takes two %s at the same moment for one', async (name, code) => {
     const { signals, exits, clock } = listening()
-    signals.emit('SIGINT', 'SIGINT')
-    signals.emit('SIGINT', 'SIGINT')
+    signals.emit(name, name)
+    signals.emit(name, name)
     expect(exits).toEqual([])
-    await clock.advance(SIGINT_ECHO_MS)
-    signals.emit('SIGINT', 'SIGINT')
-    expect(exits).toEqual([130])
+    await clock.advance(SIGNAL_ECHO_MS)
+    signals.emit(name, name)
+    expect(exits).toEqual([code])
   })
 
   it('stops listening when released', () => {

@@ -1,18 +1,19 @@
 /**
- * SIGTERM and SIGINT: the first asks for a clean stop, the second ends the process at once.
+ * SIGTERM, SIGINT and SIGHUP: the first asks for a clean stop, the second ends the process at once.
  */
 import { constants } from 'node:os'
 import type { Logger } from '../telemetry/logger.ts'
 import type { CommandContext } from './context.ts'
 
-const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 type StopSignal = (typeof STOP_SIGNALS)[number]
 
 /**
- * Under `npm start` one Ctrl-C arrives twice: from the terminal, which tells the whole process group, and from npm, which
- * passes it on. A SIGINT this soon after another is the same key press.
+ * One request to stop may arrive twice: whoever stops a whole process group (a terminal at Ctrl-C, a shell, a service
+ * manager) tells us, and tells npm or the shell that started us, which pass it on. The same signal this soon after the
+ * first is the same request.
  */
-export const SIGINT_ECHO_MS = 500
+export const SIGNAL_ECHO_MS = 500
 
 export interface StopRequest {
   /** Aborts at the first signal. */
@@ -32,7 +33,7 @@ export function stopOnSignals(context: CommandContext, logger: Logger): StopRequ
       controller.abort(new Error(`stopped by ${name}`))
       return
     }
-    const echo = name === 'SIGINT' && first.name === 'SIGINT' && clock.monotonicMs() - first.atMs < SIGINT_ECHO_MS
+    const echo = name === first.name && clock.monotonicMs() - first.atMs < SIGNAL_ECHO_MS
     if (!echo) exit(128 + constants.signals[name])
   }
   for (const name of STOP_SIGNALS) signals.on(name, onSignal)

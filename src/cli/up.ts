@@ -1,24 +1,23 @@
 /**
  * `causeway up`: everything there is, on this machine, in one process. The list of parts below is the program.
  */
+import { join } from 'node:path'
 import type { Command } from 'commander'
+import { ApiServer } from '../apiserver/api-server.ts'
+import { LmdbStore } from '../apiserver/storage/lmdb-store.ts'
 import { kubernetesVersion } from '../kube/schema/schema.ts'
 import { HealthChecks } from '../telemetry/health.ts'
 import { HealthServer } from '../telemetry/health-server.ts'
-import { Lifecycle } from '../telemetry/lifecycle.ts'
-import { ListenError } from '../telemetry/listen.ts'
-import { componentLogger, createLogger, type Logger } from '../telemetry/logger.ts'
+import { componentLogger } from '../telemetry/logger.ts'
 import { createRoleRegistry } from '../telemetry/metrics.ts'
 import { BUILD } from './build.ts'
 import { addRoleFlags } from './config/flags.ts'
 import { loadConfig } from './config/load.ts'
-import { flagOf, variableOf } from './config/option.ts'
 import { type UpConfig, upRole } from './config/up.ts'
 import type { CommandContext } from './context.ts'
 import { DataDir } from './data-dir.ts'
-import { CommandError, LoggedError } from './failure.ts'
 import { renderReadyScreen } from './ready-screen.ts'
-import { stopOnSignals } from './signals.ts'
+import { addressRemedy, openLog, runRole } from './run-role.ts'
 
 const HELP = `
 Runs until stopped. Prints a screen that starts with "ready" on stdout once it
@@ -30,13 +29,13 @@ that over the default. "causeway config print" shows where each value is from.
 
 Examples:
   causeway up
-  causeway up --data-dir /tmp/try --health-address 127.0.0.1:0
+  kubectl --kubeconfig .causeway/admin.kubeconfig get namespaces
+  causeway up --data-dir /tmp/try --secure-port 0 --health-address 127.0.0.1:0
   CAUSEWAY_UP_LOG_LEVEL=debug causeway up --config up.yaml
-  curl 'http://127.0.0.1:10551/readyz?verbose'
 
 A file for --config (paths in it are relative to its folder):
   dataDir: ./data
-  healthAddress: 127.0.0.1:10551
+  securePort: 6443
   logLevel: debug
 `
 
@@ -54,67 +53,53 @@ export function addUpCommand(program: Command, context: CommandContext): void {
 
 async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
   const { clock } = context
-  const rootLogger = openLog(context, config)
-  const logger = componentLogger(rootLogger, 'up')
+  const logger = openLog(context, config)
   const health = new HealthChecks(clock)
+  const registry = createRoleRegistry(upRole.name, BUILD)
   const dataDir = new DataDir(config.dataDir, upRole.name)
-  const healthServer = new HealthServer({
-    address: config.healthAddress,
+  const healthLogger = componentLogger(logger, 'health')
+  const healthServer = new HealthServer({ address: config.healthAddress, health, registry, logger: healthLogger })
+  const address = { host: '127.0.0.1', port: config.securePort }
+  const apiServer = new ApiServer({
+    dataDir: config.dataDir,
+    address,
+    dnsNames: [],
+    ipAddresses: [],
+    clock,
+    logger,
     health,
-    registry: createRoleRegistry(upRole.name, BUILD),
-    logger: componentLogger(rootLogger, 'health'),
+    registry,
+    openStore: () => LmdbStore.open(join(config.dataDir, 'store'), clock),
   })
-  const lifecycle = new Lifecycle({
+  const run = {
+    name: upRole.name,
     parts: [
       // First and therefore last to go: nothing may touch the folder without holding it.
       dataDir,
       // Before everything that takes time to start or to stop, so that probes can watch it happen.
       healthServer,
+      // The control plane that everything else talks to.
+      apiServer,
     ],
-    clock,
     logger,
-    drainLimitMs: config.drainTimeout,
-  })
-  health.addReadiness('lifecycle', () => lifecycle.health())
-  health.addReadiness('data-dir', () => dataDir.health())
-
-  const stop = stopOnSignals(context, logger)
-  try {
-    await lifecycle.run(stop.signal, () => {
-      const kubernetes = kubernetesVersion()
-      const { dataDir: folder } = config
+    drainTimeoutMs: config.drainTimeout,
+    addressRemedy: addressRemedy(upRole, { securePort: address, healthAddress: config.healthAddress }),
+    onReady: () => {
       const facts = {
-        ...BUILD,
-        kubernetes,
+        version: BUILD.version,
+        kubernetes: kubernetesVersion(),
         pid: process.pid,
-        dataDir: folder,
-        healthAddress: healthServer.boundAddress,
+        dataDir: config.dataDir,
       }
-      context.stdout.write(renderReadyScreen({ ...facts, roles: [] }))
-      logger.info({ version: BUILD.version, dataDir: config.dataDir }, 'ready')
-    })
-    logger.info('stopped')
-  } catch (error) {
-    throw logged(logger, error)
-  } finally {
-    stop.release()
+      const { adminKubeconfig: kubeconfig, url: server } = apiServer
+      const roles = ['apiserver']
+      context.stdout.write(
+        renderReadyScreen({ ...facts, kubeconfig, server, roles, healthAddress: healthServer.boundAddress }),
+      )
+    },
   }
-}
-
-function openLog({ stderr, environment, clock }: CommandContext, { logLevel, logFormat }: UpConfig): Logger {
-  const terminal = stderr.isTTY === true
-  const format = logFormat === 'auto' ? (terminal ? 'human' : 'json') : logFormat
-  const color = terminal && (environment['NO_COLOR'] ?? '') === ''
-  return createLogger({ level: logLevel, format, color, destination: stderr, clock })
-}
-
-/** From here on stderr is a log, one entry per line: the last word goes there too. */
-function logged(logger: Logger, error: unknown): LoggedError {
-  const failure = new LoggedError('up failed', { cause: error })
-  if (error instanceof ListenError) {
-    const remedy = `${flagOf('healthAddress')} or ${variableOf(upRole, 'healthAddress')}`
-    logger.fatal(`${error.message}; choose another address with ${remedy}`)
-  } else if (error instanceof CommandError) logger.fatal(error.message)
-  else logger.fatal({ err: error }, 'unexpected error')
-  return failure
+  await runRole(context, run, (lifecycle) => {
+    health.addReadiness('lifecycle', () => lifecycle.health())
+    health.addReadiness('data-dir', () => dataDir.health())
+  })
 }

@@ -7,14 +7,15 @@ import { kubernetesVersion } from '../kube/schema/schema.ts'
 import { BUILD } from './build.ts'
 import type { CommandContext } from './context.ts'
 import { OUTPUT_FORMATS, type OutputFormat, renderTable } from './output.ts'
+import { print } from './print.ts'
 
-export function addVersionCommand(program: Command, { stdout }: CommandContext): void {
+export function addVersionCommand(program: Command, context: CommandContext): void {
   program
     .command('version')
     .description('print the version of Causeway and of what it runs on')
     .addOption(new CommanderOption('-o, --output <format>', 'how to print').choices(OUTPUT_FORMATS))
-    .action(({ output }: { output?: OutputFormat }) => {
-      stdout.write(render(output))
+    .action(async ({ output }: { output?: OutputFormat }) => {
+      await print(context, render(output))
     })
 }
 

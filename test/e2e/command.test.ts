@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { endAll, makeWorkingDir, run } from './harness.ts'
@@ -30,6 +30,13 @@ describe('the causeway command', () => {
     expect(stderr).toContain("unknown command 'pu'\n(Did you mean up?)")
   })
 
+  it('fails when its output cannot be written', async () => {
+    const forReadingOnly = openSync(new URL('package.json', root), 'r')
+    const { code, stderr } = await run(['config', 'print'], { workingDir, stdout: forReadingOnly })
+    closeSync(forReadingOnly)
+    expect([code, stderr]).toEqual([1, 'error: cannot write the output: EBADF: bad file descriptor, write\n'])
+  })
+
   it('keeps the first line that makes it an executable', () => {
     expect(readFileSync(new URL('dist/cli/main.js', root), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/)
   })
@@ -44,8 +51,8 @@ describe('causeway config', () => {
     expect(await run(['config', 'check', '--config', 'up.yaml'], { workingDir })).toMatchObject({ code: 0, stderr: '' })
     const again = await run(['config', 'print', '--config', 'up.yaml', '-o', 'json'], { workingDir })
     expect(JSON.parse(again.stdout)).toMatchObject({
-      healthAddress: { value: '[::1]:0', source: 'up.yaml:2' },
-      drainTimeout: { value: '1m30s', source: 'up.yaml:3' },
+      healthAddress: { value: '[::1]:0', source: 'up.yaml:3' },
+      drainTimeout: { value: '1m30s', source: 'up.yaml:4' },
     })
   })
 

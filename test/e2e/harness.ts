@@ -19,6 +19,8 @@ export interface Exit {
 export interface LaunchOptions {
   readonly workingDir: string
   readonly environment?: Readonly<Record<string, string>>
+  /** A file descriptor to write to, in place of `Launched.stdout`. */
+  readonly stdout?: number
 }
 
 export type LogEntry = Readonly<Record<string, unknown>> & { readonly level: string; readonly msg: string }
@@ -28,18 +30,18 @@ const workingDirs: string[] = []
 
 export class Launched {
   readonly exited: Promise<Exit>
-  readonly #child: ChildProcessByStdio<null, Readable, Readable>
+  readonly #child: ChildProcessByStdio<null, Readable | null, Readable>
   readonly #changed = new EventTarget()
   #stdout = ''
   #stderr = ''
 
-  constructor(args: readonly string[], { workingDir, environment = {} }: LaunchOptions) {
+  constructor(args: readonly string[], { workingDir, environment = {}, stdout }: LaunchOptions) {
     this.#child = spawn(process.execPath, [COMMAND, ...args], {
       cwd: workingDir,
       env: { ...environmentWithoutOurs(), ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdio: ['ignore', stdout ?? 'pipe', 'pipe'],
+    }) as ChildProcessByStdio<null, Readable | null, Readable>
+    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.#stdout += text
       this.#changed.dispatchEvent(new Event('output'))
     })
@@ -79,7 +81,7 @@ export class Launched {
 
   /** Closes our ends of its outputs, as a reader that goes away does. */
   closeOutputs(...names: ('stdout' | 'stderr')[]): void {
-    for (const name of names) this.#child[name].destroy()
+    for (const name of names) this.#child[name]?.destroy()
   }
 
   /** Resolves with the base URL of the health server once the ready screen is complete. */
@@ -88,6 +90,11 @@ export class Launched {
       /^ready[\s\S]*health +(http:\/\/\S+)\/readyz[\s\S]*stop .*\n/.exec(this.#stdout),
     )
     return url
+  }
+
+  /** Resolves with what the pattern finds in the output. */
+  async shows(pattern: RegExp): Promise<RegExpExecArray> {
+    return await this.#printed(() => pattern.exec(this.#stdout))
   }
 
   async logged(message: string): Promise<void> {

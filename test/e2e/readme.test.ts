@@ -1,12 +1,12 @@
 /** Runs the tour of the README as a reader would, and compares what it prints with what the README shows. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const tourFolder = '/tmp/causeway-tour'
+const leftovers = ['/tmp/causeway-tour', '/tmp/causeway-tour.log']
 
 interface Step {
   readonly command: string
@@ -39,7 +39,8 @@ function quote(text: string): string {
 }
 
 class Shell {
-  readonly exited: Promise<unknown>
+  /** With the exit code. */
+  readonly exited: Promise<number | null>
   readonly #child: ChildProcess
   readonly #printed = new EventEmitter()
   #output = ''
@@ -53,7 +54,7 @@ class Shell {
         this.#printed.emit('output')
       })
     }
-    this.exited = once(this.#child, 'close')
+    this.exited = once(this.#child, 'close').then(([code]) => code as number | null)
   }
 
   /** npm's own remarks about its configuration are not part of the tour. */
@@ -82,7 +83,7 @@ describe('the tour of the README', () => {
       shell.end()
       await shell.exited
     }
-    rmSync(tourFolder, { recursive: true, force: true })
+    for (const path of leftovers) rmSync(path, { recursive: true, force: true })
   })
 
   const tour = readTour()
@@ -101,5 +102,12 @@ describe('the tour of the README', () => {
       await shell.exited
       expect(shell.output).toMatch(pattern(shown))
     }
+    if (command.startsWith('kill ')) {
+      expect(await Promise.all(background.map(({ exited }) => exited))).toEqual([0])
+    }
+  })
+
+  it('leaves nothing behind', () => {
+    expect(leftovers.filter((path) => existsSync(path))).toEqual([])
   })
 })

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { endAll, type Launched, launch, makeWorkingDir, run } from './harness.ts'
 
-const EPHEMERAL = ['--health-address', '127.0.0.1:0']
+const EPHEMERAL = ['--health-address', '127.0.0.1:0', '--secure-port', '0']
 
 let workingDir: string
 const sockets: Socket[] = []
@@ -20,6 +20,10 @@ afterEach(async () => {
 
 function up(...flags: string[]): Launched {
   return launch(['up', ...EPHEMERAL, ...flags], { workingDir })
+}
+
+function locks(): string[] {
+  return readdirSync(join(workingDir, '.causeway')).filter((name) => name.includes('.lock'))
 }
 
 async function get(url: string) {
@@ -72,7 +76,10 @@ describe('causeway up, serving', () => {
   })
 
   it('takes settings from the environment and a file', async () => {
-    writeFileSync(join(workingDir, 'up.yaml'), 'dataDir: from-file\nhealthAddress: 127.0.0.1:0\nlogLevel: fatal\n')
+    writeFileSync(
+      join(workingDir, 'up.yaml'),
+      'dataDir: from-file\nhealthAddress: 127.0.0.1:0\nsecurePort: 0\nlogLevel: fatal\n',
+    )
     const environment = { CAUSEWAY_UP_CONFIG: 'up.yaml', CAUSEWAY_UP_LOG_LEVEL: 'debug' }
     const process = launch(['up'], { workingDir, environment })
     await process.ready()
@@ -93,7 +100,7 @@ describe('causeway up, serving', () => {
 })
 
 describe('causeway up, stopping', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('ends in order with exit code 0 at %s', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('ends in order with exit code 0 at %s', async (signal) => {
     const process = up('--log-level', 'debug')
     const url = await process.ready()
     await get(`${url}/healthz`)
@@ -104,11 +111,12 @@ describe('causeway up, stopping', () => {
       'listening',
       'ready',
       'stopping; a second signal ends the process at once',
+      'part stopped: apiserver',
       'part stopped: health',
       'part stopped: data-dir',
       'stopped',
     ])
-    expect(readdirSync(join(workingDir, '.causeway'))).toEqual([])
+    expect(locks()).toEqual([])
     await expect(get(`${url}/healthz`)).rejects.toThrow('fetch failed')
   })
 
@@ -117,8 +125,8 @@ describe('causeway up, stopping', () => {
     await stuckReader(await process.ready())
     process.kill('SIGTERM')
     await process.logged('stopping')
-    process.kill('SIGTERM')
-    expect(await process.exited).toEqual({ code: 143, signal: null })
+    process.kill('SIGINT')
+    expect(await process.exited).toEqual({ code: 130, signal: null })
     expect(process.stderr).not.toContain('"stopped"')
     await up().ready()
   })
@@ -150,10 +158,10 @@ describe('causeway up, one at a time', () => {
     await first.ready()
     first.kill('SIGKILL')
     expect(await first.exited).toEqual({ code: null, signal: 'SIGKILL' })
-    expect(readdirSync(join(workingDir, '.causeway'))).toEqual(['up.lock'])
+    expect(locks()).toEqual(['up.lock'])
     const url = await up().ready()
     expect((await get(`${url}/readyz`)).status).toBe(200)
-    expect(readdirSync(join(workingDir, '.causeway'))).toEqual(['up.lock'])
+    expect(locks()).toEqual(['up.lock'])
   })
 
   it('lets exactly one of several that start together succeed a dead one', async () => {
@@ -189,7 +197,7 @@ describe('causeway up, refusing to start', () => {
       level: 'fatal',
       msg: `cannot listen on 127.0.0.1:${port}: another process already listens there; choose another address with --health-address or CAUSEWAY_UP_HEALTH_ADDRESS`,
     })
-    expect(readdirSync(join(workingDir, '.causeway'))).toEqual([])
+    expect(locks()).toEqual([])
   })
 
   it('says why a data folder cannot be used', async () => {
@@ -199,6 +207,17 @@ describe('causeway up, refusing to start', () => {
     expect(log().at(-1)?.msg).toBe(
       `cannot use the data folder ${join(workingDir, 'file/data')}: a part of the path is a file`,
     )
+  })
+
+  it.each([
+    ['/proc/causeway', ''],
+    ['linked', 'is a link, not a file; remove it'],
+  ])('does not try for ever to use %s', async (dataDir, reason) => {
+    mkdirSync(join(workingDir, 'linked'), { mode: 0o700 })
+    symlinkSync('/nonexistent/x', join(workingDir, 'linked/up.lock'))
+    const { code, log } = await run(['up', ...EPHEMERAL, '--data-dir', dataDir], { workingDir })
+    expect(code).toBe(1)
+    expect(log().at(-1)?.msg).toMatch(new RegExp(`^cannot use the data folder .*${dataDir}: .*${reason}$`))
   })
 
   it('reports everything wrong with its configuration with exit code 2, and does nothing', async () => {

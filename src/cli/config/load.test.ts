@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,6 +24,13 @@ const options = {
   joinToken: optional({ type: text, secret: true, description: 'secret' }),
 }
 const role: Role<typeof options> = { name: 'hub', options }
+
+/** Every line holds the one before ten times: few bytes that would grow to a billion values. */
+const LAUGHS = [
+  'targets:',
+  '- &a0 x',
+  ...Array.from({ length: 9 }, (_, i) => `- &a${i + 1} [${`*a${i},`.repeat(10)}]`),
+].join('\n')
 
 let dir: string
 beforeEach(() => {
@@ -107,8 +115,33 @@ describe('loadConfig', () => {
   })
 
   it('takes an empty variable for one that is not set, and leaves the variables of others alone', () => {
-    const environment = { CAUSEWAY_HUB_MAX_NODES: '', CAUSEWAY_UP_NONSENSE: '1', CAUSEWAY_LONG: '1', PATH: '/bin' }
+    const environment = { CAUSEWAY_HUB_MAX_NODES: '', CAUSEWAY_NONSENSE: '', CAUSEWAY_UP_DATA_DIR: 'd', PATH: '/bin' }
     expect(load({ environment }).values.maxNodes).toBe(10)
+  })
+
+  it('refuses every variable of ours that no role knows', () => {
+    const environment = { CAUSEWAY_MAX_NODES: '1', CAUSEWAY_HUBS: '1', CAUSEWAY_UP_LOG_LEVL: 'info' }
+    expect(problemsOf({ environment })).toEqual([
+      'CAUSEWAY_MAX_NODES: unknown environment variable; did you mean "CAUSEWAY_HUB_MAX_NODES"?',
+      expect.stringMatching(/^CAUSEWAY_HUBS: unknown environment variable; known: CAUSEWAY_HUB_DATA_DIR, /),
+      'CAUSEWAY_UP_LOG_LEVL: unknown environment variable; did you mean "CAUSEWAY_UP_LOG_LEVEL"?',
+    ])
+  })
+
+  it('leaves alone what Kubernetes tells a pod about a Service that has our name', () => {
+    const environment = {
+      CAUSEWAY_SERVICE_HOST: '10.0.0.1',
+      CAUSEWAY_HUB_SERVICE_HOST: '10.0.0.1',
+      CAUSEWAY_HUB_SERVICE_PORT: '443',
+      CAUSEWAY_HUB_SERVICE_PORT_HTTPS: '443',
+      CAUSEWAY_HUB_PORT: 'tcp://10.0.0.1:443',
+      CAUSEWAY_HUB_PORT_443_TCP: 'tcp://10.0.0.1:443',
+      CAUSEWAY_HUB_PORT_443_TCP_PROTO: 'tcp',
+      CAUSEWAY_HUB_PORT_443_TCP_PORT: '443',
+      CAUSEWAY_HUB_PORT_443_TCP_ADDR: '10.0.0.1',
+    }
+    expect(problemsOf({ environment })).toEqual([])
+    expect(problemsOf({ environment: { CAUSEWAY_HUB_PORT: '443' } })).toHaveLength(1)
   })
 
   it('accepts an empty file', () => {
@@ -141,13 +174,40 @@ describe('loadConfig', () => {
 
   it.each([
     ['a: [1\n', /^etc\/hub\.yaml:\d: /],
-    ['maxNodes: 1\nmaxNodes: 2\n', /^etc\/hub\.yaml:2: .*unique/],
+    ['maxNodes: 1\nmaxNodes: 2\n', /^etc\/hub\.yaml:2: maxNodes: already set in line 1$/],
+    ['maxNodes: 1\n---\nmaxNodes: 2\n', /^etc\/hub\.yaml:2: a second document starts here/],
+    ['maxNodes: 1\nlogLevel: *nope\n', /^etc\/hub\.yaml:2: logLevel: .*nope/],
+    ['logLevel: !foo info\n', /^etc\/hub\.yaml:1: .*!foo/],
+    ['? [a]\n: 1\n', /^etc\/hub\.yaml:1: a key is not plain text$/],
+    [`targets: ${'['.repeat(20_000)}${']'.repeat(20_000)}\n`, /^etc\/hub\.yaml:1: values are nested too deeply$/],
+    [LAUGHS, /^etc\/hub\.yaml:1: targets: .*alias/],
     ['- a\n', /^etc\/hub\.yaml is not a mapping of keys to values$/],
     [`#${'x'.repeat(MAX_CONFIG_FILE_BYTES)}`, /^etc\/hub\.yaml is larger than 1048576 bytes/],
   ])('refuses a file that is no configuration (%#)', (content, problem) => {
     const problems = problemsOf({ flags: file(content) })
     expect(problems).toHaveLength(1)
     expect(problems[0]).toMatch(problem)
+  })
+
+  it('checks tens of thousands of keys', () => {
+    const keys = Array.from({ length: 60_000 }, (_, index) => `k${index}:\n`).join('')
+    expect(keys.length).toBeLessThan(MAX_CONFIG_FILE_BYTES)
+    expect(problemsOf({ flags: file(keys) })).toHaveLength(60_000)
+  })
+
+  it('reads regular files only', () => {
+    execFileSync('sh', ['-c', 'mkfifo pipe'], { cwd: dir })
+    expect(problemsOf({ flags: { config: 'pipe' } })).toEqual([
+      'pipe cannot be read: it is a pipe, a socket or a device, not a file',
+    ])
+    expect(problemsOf({ flags: { config: '/dev/zero' } })).toEqual([
+      '/dev/zero cannot be read: it is a pipe, a socket or a device, not a file',
+    ])
+  })
+
+  it('refuses an empty name of a file, and takes an empty variable for none', () => {
+    expect(problemsOf({ flags: { config: '' } })).toEqual(['--config: expected a path, got "": it is empty'])
+    expect(problemsOf({ environment: { CAUSEWAY_HUB_CONFIG: '' } })).toEqual([])
   })
 
   it('says which file is missing', () => {

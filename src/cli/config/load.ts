@@ -2,7 +2,7 @@
  * Puts a role's configuration together: flag before environment before file before default. Everything that is wrong is
  * reported at once, each problem with the place it came from; with any problem there is no configuration at all.
  */
-import { dirname, relative, resolve } from 'node:path'
+import { dirname, relative } from 'node:path'
 import * as v from 'valibot'
 import { UsageError } from '../failure.ts'
 import { suggestion } from '../nearest.ts'
@@ -11,13 +11,14 @@ import {
   flagOf,
   type Option,
   type Options,
+  optional,
   type PlainValue,
   type Role,
   type ValuesOf,
   variableOf,
-  variablePrefixOf,
 } from './option.ts'
-import { quoted } from './values.ts'
+import { unknownVariables } from './unknown-variables.ts'
+import { filePath, quoted } from './values.ts'
 import { readYamlFile } from './yaml-file.ts'
 
 /** Where a value came from, in words: `--log-level`, `CAUSEWAY_UP_LOG_LEVEL`, `up.yaml:3`, `default`. */
@@ -63,6 +64,7 @@ interface Candidate {
 
 const NOT_SET = 'not set'
 const SECRET_SHOWN = '[not shown]'
+const CONFIG_FILE = optional({ type: filePath, description: 'the file itself' })
 
 export function loadConfig<S extends Options>(role: Role<S>, sources: ConfigSources): LoadedConfig<S> {
   const problems: string[] = []
@@ -89,11 +91,11 @@ function shownOf(option: Option<unknown>, value: unknown): PlainValue {
   return option.secret === true ? SECRET_SHOWN : option.type.toPlain(value as object)
 }
 
-function readCandidate(
-  option: Option<unknown>,
+function readCandidate<T>(
+  option: Option<T>,
   candidate: Candidate | undefined,
   problems: string[],
-): { value: unknown; origin: Origin } | undefined {
+): { value: NonNullable<T>; origin: Origin } | undefined {
   if (candidate === undefined) return undefined
   const { raw, origin, place, baseDir } = candidate
   const result = v.safeParse(option.type.schema(baseDir), raw)
@@ -119,26 +121,20 @@ function fromFlags(role: Role, { flags, workingDir }: ConfigSources): Map<string
 /** An empty variable counts as not set: that is how scripts and compose files unset one. */
 function fromEnvironment(role: Role, sources: ConfigSources, problems: string[]): Map<string, Candidate> {
   const found = new Map<string, Candidate>()
-  const keyOf = new Map(Object.keys(role.options).map((key) => [variableOf(role, key), key]))
-  const known = [...keyOf.keys(), configFileVariableOf(role)]
-  for (const [name, given] of Object.entries(sources.environment)) {
-    if (!name.startsWith(variablePrefixOf(role)) || given === undefined || given === '') continue
-    const key = keyOf.get(name)
-    const type = key === undefined ? undefined : role.options[key]?.type
-    if (key !== undefined && type !== undefined) {
-      found.set(key, { raw: type.fromText(given), origin: name, place: name, baseDir: sources.workingDir })
-    } else if (!known.includes(name)) {
-      problems.push(`${name}: unknown environment variable${suggestion(name, known)}`)
-    }
+  for (const [key, { type }] of Object.entries(role.options)) {
+    const name = variableOf(role, key)
+    const given = sources.environment[name]
+    if (given === undefined || given === '') continue
+    found.set(key, { raw: type.fromText(given), origin: name, place: name, baseDir: sources.workingDir })
   }
+  problems.push(...unknownVariables(role, sources.environment))
   return found
 }
 
 function fromFile(role: Role, sources: ConfigSources, problems: string[]): Map<string, Candidate> {
   const found = new Map<string, Candidate>()
-  const named = sources.flags['config'] ?? sources.environment[configFileVariableOf(role)]
-  if (typeof named !== 'string' || named === '') return found
-  const path = resolve(sources.workingDir, named)
+  const path = configFileOf(role, sources, problems)
+  if (path === undefined) return found
   const shownPath = shorter(path, relative(sources.workingDir, path))
   const content = readYamlFile(path)
   for (const { line, message } of content.problems) {
@@ -151,6 +147,14 @@ function fromFile(role: Role, sources: ConfigSources, problems: string[]): Map<s
     else problems.push(`${origin}: unknown key "${key}"${suggestion(key, Object.keys(role.options))}`)
   }
   return found
+}
+
+function configFileOf(role: Role, { flags, environment, workingDir }: ConfigSources, problems: string[]) {
+  const variable = configFileVariableOf(role)
+  const byFlag = { raw: flags['config'], origin: '--config', place: '--config', baseDir: workingDir }
+  const byVariable = { raw: environment[variable] || undefined, origin: variable, place: variable, baseDir: workingDir }
+  const given = [byFlag, byVariable].find(({ raw }) => raw !== undefined)
+  return readCandidate(CONFIG_FILE, given, problems)?.value
 }
 
 function fromDefaults(role: Role, { workingDir }: ConfigSources): Map<string, Candidate> {

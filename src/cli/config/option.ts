@@ -56,6 +56,9 @@ export function optional<T>(described: Described<T>): Option<T | undefined> {
   return described
 }
 
+/** Every environment variable whose name starts so is a setting. */
+export const VARIABLE_PREFIX = 'CAUSEWAY_'
+
 export function flagOf(key: string): string {
   return `--${words(key).join('-')}`
 }
@@ -65,7 +68,7 @@ export function variableOf(role: Role, key: string): string {
 }
 
 export function variablePrefixOf(role: Role): string {
-  return `CAUSEWAY_${role.name.toUpperCase()}_`
+  return `${VARIABLE_PREFIX}${role.name.toUpperCase()}_`
 }
 
 /** The file is named by `--config` or this variable; as a key inside the file it would make no sense. */

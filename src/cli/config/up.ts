@@ -3,13 +3,18 @@
  */
 import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, type Role, type ValuesOf } from './option.ts'
-import { filePath, listenAddress } from './values.ts'
+import { filePath, integer, listenAddress } from './values.ts'
 
 const options = {
   dataDir: option({
     type: filePath,
     default: '.causeway',
     description: 'folder for everything this command keeps; made if missing, one "up" at a time',
+  }),
+  securePort: option({
+    type: integer(0, 65_535),
+    default: '6443',
+    description: 'port of the API server on this machine; 0 picks a free one',
   }),
   // Next to the edge endpoint's 10550 and away from the kubelet's and the control plane's 1025x.
   healthAddress: option({

@@ -1,8 +1,17 @@
 /**
  * Reads a configuration file into its top-level keys, each with the line it stands on.
  */
-import { readFileSync } from 'node:fs'
-import { isMap, isScalar, LineCounter, parseDocument } from 'yaml'
+import {
+  type Document,
+  isMap,
+  isScalar,
+  LineCounter,
+  type Pair,
+  type ParsedNode,
+  parseDocument,
+  type YAMLError,
+} from 'yaml'
+import { NotRegularFileError, readRegularFile } from '../regular-file.ts'
 
 /** Configuration is written by people; anything larger is the wrong file. */
 export const MAX_CONFIG_FILE_BYTES = 1024 * 1024
@@ -26,7 +35,7 @@ export interface FileContent {
 export function readYamlFile(path: string): FileContent {
   let bytes: Buffer
   try {
-    bytes = readFileSync(path)
+    bytes = readRegularFile(path, { maxBytes: MAX_CONFIG_FILE_BYTES })
   } catch (error) {
     return failed(`cannot be read: ${explain(error as NodeJS.ErrnoException)}`)
   }
@@ -38,23 +47,61 @@ export function readYamlFile(path: string): FileContent {
 
 function parseYaml(text: string): FileContent {
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  if (document.errors.length > 0) {
-    const problems = document.errors.map(({ pos, message }) => ({ line: lines.linePos(pos[0]).line, message }))
+  // The parser compares every key with every other; `readEntries` is quicker.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false })
+  // What the parser only warns of, such as a tag nobody knows, would be taken for something it is not.
+  const complaints = [...document.errors, ...document.warnings]
+  if (complaints.length > 0) {
+    const problems = complaints.map((complaint) => ({
+      line: lines.linePos(complaint.pos[0]).line,
+      message: messageOf(complaint),
+    }))
     return { entries: [], problems }
   }
   const { contents } = document
   if (contents === null) return { entries: [], problems: [] }
   if (!isMap(contents)) return failed('is not a mapping of keys to values')
-  const entries = contents.items.map(({ key, value }): FileEntry => {
-    const line = isScalar(key) ? lines.linePos(key.range?.[0] ?? 0).line : 1
-    return { key: isScalar(key) ? String(key.value) : String(key), value: plainOf(value), line }
-  })
-  return { entries, problems: [] }
+  return readEntries(document, contents.items, lines)
+}
 
-  function plainOf(node: unknown): unknown {
-    if (isScalar(node)) return node.value
-    return (node as { toJS?: (context: typeof document) => unknown } | null)?.toJS?.(document)
+/** The parser's own words for these are meant for programmers. */
+function messageOf({ code, message }: YAMLError): string {
+  if (code === 'MULTIPLE_DOCS') return 'a second document starts here; a configuration file has one'
+  if (code === 'RESOURCE_EXHAUSTION') return 'values are nested too deeply'
+  return message
+}
+
+type ParsedPair = Pair<ParsedNode, ParsedNode | null>
+
+function readEntries(document: Document, pairs: readonly ParsedPair[], lines: LineCounter): FileContent {
+  const entries = new Map<string, FileEntry>()
+  const problems: FileProblem[] = []
+  for (const { key: keyNode, value: valueNode } of pairs) {
+    const { line } = lines.linePos(keyNode.range[0])
+    try {
+      const key = nameOf(keyNode, entries)
+      entries.set(key, { key, value: plainOf(document, key, valueNode), line })
+    } catch (error) {
+      problems.push({ line, message: (error as Error).message })
+    }
+  }
+  return { entries: [...entries.values()], problems }
+}
+
+function nameOf(node: ParsedNode, earlier: ReadonlyMap<string, FileEntry>): string {
+  if (!isScalar(node)) throw new Error('a key is not plain text')
+  const name = String(node.value)
+  const first = earlier.get(name)
+  if (first !== undefined) throw new Error(`${name}: already set in line ${first.line}`)
+  return name
+}
+
+function plainOf(document: Document, key: string, node: ParsedNode | null): unknown {
+  try {
+    return node?.toJS(document)
+  } catch (error) {
+    // An alias of nothing, or so many that they would fill the memory.
+    throw new Error(`${key}: ${(error as Error).message}`, { cause: error })
   }
 }
 
@@ -62,9 +109,9 @@ function failed(message: string): FileContent {
   return { entries: [], problems: [{ message }] }
 }
 
-function explain({ code, message }: NodeJS.ErrnoException): string {
-  if (code === 'ENOENT') return 'there is no such file'
-  if (code === 'EACCES') return 'this user may not read it'
-  if (code === 'EISDIR') return 'it is a folder'
-  return message
+function explain(error: NodeJS.ErrnoException): string {
+  if (error instanceof NotRegularFileError) return `it is ${error.what}`
+  if (error.code === 'ENOENT') return 'there is no such file'
+  if (error.code === 'EACCES') return 'this user may not read it'
+  return error.message
 }
