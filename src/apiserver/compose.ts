@@ -10,11 +10,14 @@ import type { HealthChecks } from '../telemetry/health.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
 import { formatAddress, type ListenAddress } from '../telemetry/listen.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
+import { lookupIn } from './admission/lookup.ts'
+import { admissionPlugins } from './admission/plugins.ts'
 import type { Authenticator } from './auth/authenticator.ts'
 import { CertificateAuthenticator } from './auth/authn/client-certificate.ts'
 import { RequestHeaderAuthenticator } from './auth/authn/request-header.ts'
 import { StaticTokens } from './auth/authn/static-tokens.ts'
 import { NodeGraph } from './auth/node/graph.ts'
+import { EscalationCheck } from './auth/rbac/escalation.ts'
 import { RbacView } from './auth/rbac/view.ts'
 import { standardAuthorizer } from './auth/standard-authorizer.ts'
 import { serviceAccountTokens } from './auth/tokens/authenticator.ts'
@@ -47,6 +50,7 @@ import { ObjectCache } from './core/object-cache.ts'
 import { feedPolicy } from './core/policy-feed.ts'
 import { Reader } from './core/read.ts'
 import { Reviews } from './core/reviews.ts'
+import { Subresources } from './core/subresources/subresources.ts'
 import { Writer } from './core/write/writer.ts'
 import { delegation } from './delegation/delegate.ts'
 import { notFoundHandler } from './delegation/not-found.ts'
@@ -74,6 +78,7 @@ export interface ApiServerOptions {
   readonly registry: Registry
   /** The text of a token file, and its name for messages. */
   readonly tokens?: { readonly csv: string; readonly source: string }
+  readonly disabledAdmissionPlugins?: readonly string[]
   /** Further CAs whose client certificates are believed, in PEM. */
   readonly clientCas?: readonly { readonly pem: string; readonly source: string }[]
 }
@@ -91,7 +96,13 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
   const view = new RbacView()
   const graph = new NodeGraph()
   const authorizer = standardAuthorizer({ graph, source: view, alwaysAllowPaths: ['/healthz', '/livez', '/readyz'] })
-  const admission = new Admission([])
+  const escalation = new EscalationCheck(view, authorizer)
+  const admission = new Admission(
+    admissionPlugins(
+      { lookup: lookupIn(cache), clock, authorizer, escalation },
+      options.disabledAdmissionPlugins ?? [],
+    ),
+  )
   const find = objectLookup(cache, store)
   const issuer = new TokenIssuer({ key: pki.serviceAccountKey })
   const tokens = tokenAuthenticator(options, issuer, find)
@@ -101,9 +112,10 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
     cache,
     clock,
     admission,
-    strategyOf: ({ apiVersion, kind }) => strategyOf(apiVersion, kind),
+    strategyOf: ({ stored }) => strategyOf(stored.apiVersion, stored.kind),
   })
   const reader = new Reader(store, cache, (ms, signal) => clock.sleep(ms, signal))
+  const subresources = new Subresources({ reader, writer, clock, authorizer, nodes: undefined })
   const reviews = new Reviews({ authorizer, reviewToken: (review) => reviewToken(review, tokens, issuer.apiAudiences) })
   const core = new CoreHandler({
     store,
@@ -112,7 +124,9 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
     writer,
     clock,
     special: async (context, info) =>
-      (await reviews.handle(context, info)) || (await tokenSubresource.handle(context, info)),
+      (await reviews.handle(context, info)) ||
+      (await tokenSubresource.handle(context, info)) ||
+      (await subresources.handle(context, info)),
   })
   const served = builtInGroupVersions()
   const listener = new Listener({

@@ -13,6 +13,7 @@ import type { RequestContext } from '../chain/handler.ts'
 import { encodeBody } from '../serving/encode-body.ts'
 import { respond, respondStream } from '../serving/respond.ts'
 import type { Store } from '../storage/store.ts'
+import { fromStored, toStored } from './conversion/conversion.ts'
 import { readObject } from './decode-body.ts'
 import type { Item } from './item.ts'
 import { readCollectionOptions } from './list-options.ts'
@@ -138,7 +139,7 @@ export class CoreHandler {
 
   async #create(context: RequestContext, resource: Resource): Promise<void> {
     const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
-    const object = await readObject(context, resource)
+    const object = toStored(await readObject(context, resource), resource.storedApiVersion)
     const item = await createObject(this.#parts.writer, object, writeRequestOf(context, resource))
     await this.#sendItem(context, 201, item, resource, output)
   }
@@ -147,7 +148,7 @@ export class CoreHandler {
     const { writer } = this.#parts
     const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
     const request = writeRequestOf(context, resource)
-    const object = await readObject(context, resource)
+    const object = toStored(await readObject(context, resource), resource.storedApiVersion)
     checkName(object, request.name)
     const allowsCreate = writer.parts.strategyOf(resource).allowsCreateOnUpdate === true && request.subresource === ''
     const create = allowsCreate ? () => createObject(writer, structuredClone(object), request) : undefined
@@ -157,7 +158,9 @@ export class CoreHandler {
 
   async #patch(context: RequestContext, resource: Resource): Promise<void> {
     const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
-    const produce = await patchProducer(context, resource)
+    const patched = await patchProducer(context, resource)
+    const produce = (old: KubeObject): KubeObject =>
+      toStored(patched(fromStored(old, resource.apiVersion)), resource.storedApiVersion)
     const { item } = await updateObject(this.#parts.writer, writeRequestOf(context, resource), produce)
     await this.#sendItem(context, 200, item, resource, output)
   }

@@ -19,6 +19,8 @@ export interface ExpectedKind {
   readonly apiVersion: string
   readonly kind: string
   readonly message: MessageType
+  /** Further versions of the same shape that a body may be written in. */
+  readonly alsoAccepts?: readonly string[]
 }
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
@@ -112,7 +114,8 @@ function unusable({ apiVersion, kind }: ExpectedKind, why: string): Error {
 /** A body may leave its type away; one that names another type is not what the client meant to send here. */
 function checkType(object: KubeObject, expected: ExpectedKind): void {
   const { apiVersion = '', kind = '' } = object
-  if (apiVersion !== '' && apiVersion !== expected.apiVersion) {
+  const isAccepted = apiVersion === expected.apiVersion || expected.alsoAccepts?.includes(apiVersion) === true
+  if (apiVersion !== '' && !isAccepted) {
     throw badRequest(
       `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
     )

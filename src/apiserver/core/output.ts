@@ -11,6 +11,7 @@ import type { Representation } from '../../kube/representation.ts'
 import { encodeLengthDelimited } from '../../kube/watch/index.ts'
 import { renderTable } from '../kinds/tables/table.ts'
 import { encodeBody } from '../serving/encode-body.ts'
+import { servedItem } from './conversion/served-item.ts'
 import type { Item } from './item.ts'
 import type { Resource } from './resource.ts'
 
@@ -26,16 +27,18 @@ export interface OutputContext {
 }
 
 /** One object as a whole response body. */
-export function objectBody(item: Item, context: OutputContext): Buffer {
-  const { representation, pretty } = context
+export function objectBody(stored: Item, context: OutputContext): Buffer {
+  const { representation, pretty, resource } = context
+  const item = servedItem(stored, resource)
   if (representation.as !== 'Object') return encodeBody(rendered([item], context, {}), representation.encoding, pretty)
   if (representation.encoding === 'protobuf') return item.protobuf
   if (representation.encoding === 'json' && !pretty) return Buffer.concat([item.json, lineFeed])
   return encodeBody(item.object(), representation.encoding, pretty)
 }
 
-export function listBody(items: readonly Item[], metadata: ListMeta, context: OutputContext): Buffer {
+export function listBody(stored: readonly Item[], metadata: ListMeta, context: OutputContext): Buffer {
   const { representation, pretty, resource } = context
+  const items = stored.map((item) => servedItem(item, resource))
   if (representation.as === 'Object' && representation.encoding === 'protobuf') {
     return protobufList(items, metadata, resource)
   }
@@ -113,8 +116,9 @@ function rendered(items: readonly Item[], context: OutputContext, metadata: List
 const frames = new WeakMap<Item, Map<string, Buffer>>()
 
 /** One watch event, ready to be written to the stream. */
-export function eventFrame(type: WatchEventType, item: Item, context: OutputContext, isFirst: boolean): Buffer {
-  const { representation } = context
+export function eventFrame(type: WatchEventType, stored: Item, context: OutputContext, isFirst: boolean): Buffer {
+  const { representation, resource } = context
+  const item = servedItem(stored, resource)
   // Only the first event of a Table stream carries the columns, and ages differ from moment to moment.
   if (representation.as === 'Table') return encodedFrame(type, rendered([item], context, {}, isFirst), context)
   const key = `${type} ${representation.as} ${representation.encoding}`

@@ -15,6 +15,8 @@ export interface Resource {
   readonly storedApiVersion: string
   /** The message of the kind in this version. */
   readonly message: MessageType
+  /** The kind in the version in which it is kept: strategies and the store know no other. */
+  readonly stored: { readonly apiVersion: string; readonly kind: string; readonly message: MessageType }
   /** Keys of all objects start with this. */
   readonly keyPrefix: string
   /** For error texts. */
@@ -28,7 +30,8 @@ export function storedResource(group: string, version: string, resource: string)
   if (row?.stored === undefined) return undefined
   const apiVersion = joinGroupVersion(group, version)
   const kind = findKind(apiVersion, row.kind)
-  if (kind === undefined) return undefined
+  const stored = findKind(row.stored, row.kind) ?? kind
+  if (kind === undefined || stored === undefined) return undefined
   return {
     group,
     version,
@@ -36,7 +39,8 @@ export function storedResource(group: string, version: string, resource: string)
     row,
     kind: row.kind,
     namespaced: row.namespaced,
-    storedApiVersion: row.stored,
+    storedApiVersion: stored.apiVersion,
+    stored,
     message: kind.message,
     keyPrefix: `${keyGroup(row.stored)}/${resource}/`,
     groupResource: { group, resource },

@@ -35,10 +35,11 @@ async function prepare(writer: Writer, object: KubeObject, request: WriteRequest
   const strategy = writer.parts.strategyOf(request.resource)
   const context = writer.writeContext(request)
   strategy.applyDefaults?.(object)
-  strategy.prepareForCreate?.(object, context)
-  own(object, writer.timestamp(), strategy.generation?.initial ?? 0)
+  // Before the strategy takes fields away: a plugin must see everything that the client tried to set.
   const admission = writer.admissionRequest(request, 'CREATE', object, undefined)
   await writer.parts.admission.admit(admission)
+  strategy.prepareForCreate?.(object, context)
+  own(object, writer.timestamp(), strategy.generation?.initial ?? 0)
   const ready = writer.inOrder(object, request)
   writer.judge(ready, request, strategy.validate?.(ready) ?? [])
   for (const warning of strategy.warningsOnCreate?.(ready) ?? []) request.warnings.add(warning)

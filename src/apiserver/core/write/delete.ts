@@ -69,7 +69,8 @@ async function attemptDelete(
   if (metadata.deletionTimestamp === undefined || graceSeconds < (metadata.deletionGracePeriodSeconds ?? 0)) {
     const nowSeconds = Math.floor(writer.parts.clock.nowMs() / 1000)
     metadata.deletionTimestamp = formatTime(nowSeconds + graceSeconds) ?? ''
-    metadata.deletionGracePeriodSeconds = graceSeconds
+    // A namespace goes when its contents have gone; no clock runs for it.
+    if (marked.kind !== 'Namespace') metadata.deletionGracePeriodSeconds = graceSeconds
     if (metadata.generation !== undefined) metadata.generation += 1
     if (marked.kind === 'Namespace') marked['status'] = { ...(marked['status'] as object), phase: 'Terminating' }
   }

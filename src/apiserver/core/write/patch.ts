@@ -4,8 +4,7 @@ import type { KubeObject } from '../../../kube/objects.ts'
 import { applyPatch, type PatchKind } from '../../../kube/patch/index.ts'
 import { unsupportedMediaType } from '../../../kube/status/index.ts'
 import type { RequestContext } from '../../chain/handler.ts'
-import { conform, fieldValidationOf, readBodyBytes } from '../decode-body.ts'
-import type { Resource } from '../resource.ts'
+import { conform, type ExpectedKind, fieldValidationOf, readBodyBytes } from '../decode-body.ts'
 
 const kinds: Readonly<Record<Exclude<PatchType, 'apply'>, PatchKind>> = {
   'json-patch': 'json',
@@ -15,7 +14,7 @@ const kinds: Readonly<Record<Exclude<PatchType, 'apply'>, PatchKind>> = {
 
 export async function patchProducer(
   context: RequestContext,
-  resource: Resource,
+  resource: ExpectedKind,
 ): Promise<(old: KubeObject) => KubeObject> {
   const type = negotiatePatch(context.exchange.headers.get('content-type'), 'built-in')
   // Server-side apply is not built yet; taking such a patch for another kind would do harm.

@@ -5,7 +5,7 @@
 import type { KubeObject, ObjectMeta } from '../../../kube/objects.ts'
 import { conflict, notFound } from '../../../kube/status/index.ts'
 import type { KindStrategy } from '../../kinds/strategy.ts'
-import { type Item, storedValue } from '../item.ts'
+import { Item, storedValue } from '../item.ts'
 import { keyOf } from '../resource.ts'
 import { placeInNamespace, type WriteRequest } from './write-request.ts'
 import type { Writer } from './writer.ts'
@@ -69,10 +69,11 @@ async function prepare(
   placeInNamespace(object, request)
   keepOwned(object, old)
   strategy.applyDefaults?.(object)
-  if (request.subresource === 'status') strategy.prepareForStatusUpdate?.(object, old, context)
-  else strategy.prepareForUpdate?.(object, old, context)
+  // Before the strategy takes fields away: a plugin must see everything that the client tried to set.
   const admission = writer.admissionRequest(request, 'UPDATE', object, old)
   await writer.parts.admission.admit(admission)
+  if (request.subresource === 'status') strategy.prepareForStatusUpdate?.(object, old, context)
+  else strategy.prepareForUpdate?.(object, old, context)
   const ready = writer.inOrder(object, request)
   countGeneration(ready, old, strategy, request)
   const errors =
@@ -122,7 +123,9 @@ async function settle(
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = next.metadata ?? {}
   const isReleased = deletionTimestamp !== undefined && finalizers.length === 0 && specFinalizers(next).length === 0
   if (isReleased && deletionGracePeriodSeconds === 0) {
-    return (await writer.remove(key, current.revision, request)) ? current : undefined
+    const { revision } = current
+    if (!(await writer.remove(key, revision, request))) return undefined
+    return Item.fromEntry({ key, value: storedValue(next), createRevision: revision, modRevision: revision })
   }
   if (storedValue(next).equals(storedValue(current.object()))) return current
   return await writer.put(key, next, current.revision, request)

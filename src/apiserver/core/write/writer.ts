@@ -74,7 +74,7 @@ export class Writer {
 
   /** The object as its type prints it. Strategies and admission leave new fields wherever they put them. */
   inOrder(object: KubeObject, { resource, warnings }: WriteRequest): KubeObject {
-    return conform(object, resource, 'Ignore', { warnings })
+    return conform(object, resource.stored, 'Ignore', { warnings })
   }
 
   judge(object: KubeObject, { resource }: WriteRequest, errors: readonly FieldError[]): void {

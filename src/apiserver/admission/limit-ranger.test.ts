@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { admissionRequest, World } from '../../../test/contract/admission-world.ts'
+import type { KubeObject } from '../../kube/objects.ts'
+import { LimitRanger } from './limit-ranger.ts'
+
+const range = (...limits: object[]): World =>
+  new World().add('limitranges', { metadata: { name: 'l', namespace: 'work' }, spec: { limits } })
+const pod = (...resources: object[]): KubeObject => ({
+  metadata: { name: 'p', namespace: 'work' },
+  spec: { containers: resources.map((amounts, index) => ({ name: `c${index}`, resources: amounts })) },
+})
+
+describe('LimitRanger', () => {
+  it('tells which defaults it gave', () => {
+    const world = range({ type: 'Container', default: { memory: '1Gi', cpu: '1' }, defaultRequest: { cpu: '100m' } })
+    const object = pod({}, { requests: { cpu: '1' }, limits: { cpu: '1' } })
+    new LimitRanger(world).admit(admissionRequest({ resource: 'pods', object }))
+    expect(object.metadata?.annotations).toEqual({
+      'kubernetes.io/limit-ranger':
+        'LimitRanger plugin set: cpu request for container c0; cpu, memory limit for container c0; memory limit for container c1',
+    })
+  })
+
+  it('names every breach once', () => {
+    const world = range({ type: 'Container', min: { cpu: '1' }, max: { memory: '1Gi' } })
+    const request = admissionRequest({ resource: 'pods', object: pod({}, {}) })
+    expect(() => new LimitRanger(world).validate(request)).toThrow(
+      'pods "p" is forbidden: [minimum cpu usage per Container is 1.  No request is specified, maximum memory usage per Container is 1Gi.  No limit is specified]',
+    )
+  })
+
+  it('looks at pods again only when they are resized', () => {
+    const plugin = new LimitRanger(range({ type: 'Container', max: { cpu: '1' } }))
+    const object = pod({ limits: { cpu: '2' } })
+    const update = (subresource: string) =>
+      admissionRequest({ resource: 'pods', operation: 'UPDATE', subresource, object, old: object })
+    plugin.validate(update(''))
+    expect(() => plugin.validate(update('resize'))).toThrow('maximum cpu usage per Container is 1, but limit is 2')
+  })
+
+  it('leaves a claim that is going alone', () => {
+    const plugin = new LimitRanger(range({ type: 'PersistentVolumeClaim', min: { storage: '1Gi' } }))
+    const object = { metadata: { name: 'c', namespace: 'work' }, spec: { resources: { requests: { storage: '1Mi' } } } }
+    const resource = 'persistentvolumeclaims'
+    expect(() => plugin.validate(admissionRequest({ resource, operation: 'UPDATE', object, old: object }))).toThrow(
+      'minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 1Mi',
+    )
+    const old = { ...object, metadata: { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
+    plugin.validate(admissionRequest({ resource, operation: 'UPDATE', object, old }))
+  })
+})

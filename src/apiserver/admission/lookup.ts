@@ -1,0 +1,65 @@
+/** What plugins may ask about other objects. They see the state in memory, which holds every write that was answered. */
+import type { KubeObject } from '../../kube/objects.ts'
+import { type ApiError, type GroupResource, notFound } from '../../kube/status/index.ts'
+import type { ObjectCache } from '../core/object-cache.ts'
+
+export interface ObjectLookup {
+  /** The namespace is empty for resources of the whole cluster. */
+  find(resource: GroupResource, namespace: string, name: string): KubeObject | undefined
+  /** In order of names; an empty namespace means all of them. */
+  list(resource: GroupResource, namespace: string): readonly KubeObject[]
+}
+
+/** Looks things up in the server's own memory. Callers get copies and may keep or change them. */
+export function lookupIn(cache: ObjectCache): ObjectLookup {
+  const prefixOf = ({ group, resource }: GroupResource, namespace: string): string =>
+    `${group === '' ? 'core' : group}/${resource}/${namespace === '' ? '' : `${namespace}/`}`
+  const collectionOf = (resource: GroupResource) => cache.collection(prefixOf(resource, ''))
+  return {
+    find: (resource, namespace, name) =>
+      collectionOf(resource)
+        .get(`${prefixOf(resource, namespace)}${name}`)
+        ?.object(),
+    list: (resource, namespace) =>
+      collectionOf(resource)
+        .list(prefixOf(resource, namespace))
+        .map((item) => item.object()),
+  }
+}
+
+function core(resource: string): GroupResource {
+  return { group: '', resource }
+}
+
+export const NAMESPACES = core('namespaces')
+export const NODES = core('nodes')
+export const PODS = core('pods')
+export const SERVICES = core('services')
+export const SERVICE_ACCOUNTS = core('serviceaccounts')
+export const LIMIT_RANGES = core('limitranges')
+export const RESOURCE_QUOTAS = core('resourcequotas')
+export const CLAIMS = core('persistentvolumeclaims')
+export const VOLUMES = core('persistentvolumes')
+export const PRIORITY_CLASSES: GroupResource = { group: 'scheduling.k8s.io', resource: 'priorityclasses' }
+export const STORAGE_CLASSES: GroupResource = { group: 'storage.k8s.io', resource: 'storageclasses' }
+export const VOLUME_ATTRIBUTES_CLASSES: GroupResource = { group: 'storage.k8s.io', resource: 'volumeattributesclasses' }
+export const CSI_DRIVERS: GroupResource = { group: 'storage.k8s.io', resource: 'csidrivers' }
+export const CSI_NODES: GroupResource = { group: 'storage.k8s.io', resource: 'csinodes' }
+export const INGRESSES: GroupResource = { group: 'networking.k8s.io', resource: 'ingresses' }
+export const INGRESS_CLASSES: GroupResource = { group: 'networking.k8s.io', resource: 'ingressclasses' }
+export const LEASES: GroupResource = { group: 'coordination.k8s.io', resource: 'leases' }
+export const RESOURCE_SLICES: GroupResource = { group: 'resource.k8s.io', resource: 'resourceslices' }
+export const SIGNING_REQUESTS: GroupResource = { group: 'certificates.k8s.io', resource: 'certificatesigningrequests' }
+export const POD_CERTIFICATE_REQUESTS: GroupResource = {
+  group: 'certificates.k8s.io',
+  resource: 'podcertificaterequests',
+}
+
+/** What the API server calls an object that its memory does not hold: by the word for one, `pod "x" not found`. */
+export function missingText(resource: GroupResource, name: string): string {
+  return missing(resource, name).message
+}
+
+export function missing({ group, resource }: GroupResource, name: string): ApiError {
+  return notFound({ group, resource: resource.replace(/s$/, '') }, name)
+}

@@ -1,0 +1,91 @@
+/**
+ * Subresources that lead to a machine: logs, exec, attach, port forwarding, proxies. Where a request must go is worked
+ * out here, with the refusals that need no machine; going there is the connector's part.
+ */
+import type { KubeObject } from '../../../kube/objects.ts'
+import type { ResourceRequest } from '../../../kube/request-info.ts'
+import { badRequest, forbidden } from '../../../kube/status/index.ts'
+import type { RequestContext } from '../../chain/handler.ts'
+import { struct, structs, text } from '../../kinds/fields.ts'
+import { respond } from '../../serving/respond.ts'
+import { kubeletQuery } from './kubelet-query.ts'
+import { checkLogOptions } from './log-options.ts'
+import { type Destination, noWayTo } from './node-connector.ts'
+import type { SubresourceParts } from './parts.ts'
+import { resourceOf } from './places.ts'
+import { nodeProxy, podProxy, serviceProxy } from './proxy.ts'
+
+const pods = resourceOf('', 'v1', 'pods')
+const nodes = resourceOf('', 'v1', 'nodes')
+
+export async function serveConnection(
+  parts: SubresourceParts,
+  context: RequestContext,
+  info: ResourceRequest,
+): Promise<void> {
+  const destination = await destinationOf(parts, context, info)
+  // Nothing runs yet, so nothing was logged.
+  if (destination === undefined) return await respond(context, 204, {}, Buffer.alloc(0))
+  if (parts.nodes === undefined) throw noWayTo(describe(destination))
+  await parts.nodes.connect(context, destination)
+}
+
+async function destinationOf(
+  parts: SubresourceParts,
+  context: RequestContext,
+  info: ResourceRequest,
+): Promise<Destination | undefined> {
+  if (info.subresource === 'proxy') {
+    const proxies = { pods: podProxy, services: serviceProxy, nodes: nodeProxy }
+    return await proxies[info.resource as keyof typeof proxies](parts, context, info)
+  }
+  const isLog = info.subresource === 'log'
+  if (!isLog) checkMayCreate(parts, context, info)
+  if (isLog) checkLogOptions(context.query, info.name)
+  const pod = (await parts.reader.get(pods, info.namespace, info.name, context)).object()
+  const path = kubeletPath(pod, info, context.query.get('container') ?? '')
+  const node = text(struct(pod, 'spec'), 'nodeName')
+  if (node === '') {
+    if (isLog) return undefined
+    throw badRequest(`pod ${info.name} does not have a host assigned`)
+  }
+  await parts.reader.get(nodes, '', node, context)
+  return { to: 'kubelet', node, path, query: kubeletQuery(info.subresource, context.query) }
+}
+
+/**
+ * A WebSocket opens with a GET, which whoever may only read is let through with. What follows runs commands or reaches
+ * ports, so it takes the right to create, however it is opened.
+ */
+function checkMayCreate({ authorizer }: SubresourceParts, { user }: RequestContext, info: ResourceRequest): void {
+  if (info.verb === 'create') return
+  const { verdict, reason } = authorizer.authorize({ ...info, user, verb: 'create' })
+  if (verdict !== 'allow') throw forbidden({ group: info.apiGroup, resource: info.resource }, info.name, reason)
+}
+
+function kubeletPath(pod: KubeObject, { namespace, name, subresource }: ResourceRequest, container: string): string {
+  if (subresource === 'portforward') return `/portForward/${namespace}/${name}`
+  const door = subresource === 'log' ? 'containerLogs' : subresource
+  return `/${door}/${namespace}/${name}/${containerOf(pod, container)}`
+}
+
+/** The container that is meant; only a pod with one container may leave it open. */
+function containerOf(pod: KubeObject, wanted: string): string {
+  const spec = struct(pod, 'spec')
+  const podName = pod.metadata?.name ?? ''
+  const namesIn = (list: string): string[] => structs(spec, list).map((container) => text(container, 'name'))
+  const main = namesIn('containers')
+  const all = [...namesIn('initContainers'), ...main, ...namesIn('ephemeralContainers')]
+  if (wanted !== '') {
+    if (all.includes(wanted)) return wanted
+    throw badRequest(`container ${wanted} is not valid for pod ${podName}`)
+  }
+  const [only, ...others] = main
+  if (only === undefined) throw badRequest(`a container name must be specified for pod ${podName}`)
+  if (others.length === 0) return only
+  throw badRequest(`a container name must be specified for pod ${podName}, choose one of: [${all.join(' ')}]`)
+}
+
+function describe(destination: Destination): string {
+  return destination.to === 'kubelet' ? `node ${destination.node}` : `address ${destination.host}`
+}

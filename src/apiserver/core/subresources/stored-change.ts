@@ -1,0 +1,32 @@
+/**
+ * Changes that the server makes to a stored object on its own account, past the rules for clients: a client may not move
+ * a pod to a node, a binding does exactly that.
+ */
+import type { KubeObject } from '../../../kube/objects.ts'
+import { conflict, notFound, OBJECT_MODIFIED } from '../../../kube/status/index.ts'
+import type { Item } from '../item.ts'
+import { keyOf } from '../resource.ts'
+import type { WriteRequest } from '../write/write-request.ts'
+import type { Writer } from '../write/writer.ts'
+
+/** Every lost round means that somebody else's write succeeded. */
+const maxTries = 10
+
+/** `change` alters the object in place or throws; it sees each newer state again until one of its changes is kept. */
+export async function changeStored(
+  writer: Writer,
+  request: WriteRequest,
+  change: (object: KubeObject) => void,
+): Promise<Item> {
+  const { resource, namespace, name } = request
+  const key = keyOf(resource, namespace, name)
+  for (let attempt = 1; ; attempt++) {
+    const current = await writer.current(key, request)
+    if (current === undefined) throw notFound(resource.groupResource, name)
+    const object = current.object()
+    change(object)
+    const item = await writer.put(key, writer.inOrder(object, request), current.revision, request)
+    if (item !== undefined) return item
+    if (attempt === maxTries) throw conflict(resource.groupResource, name, OBJECT_MODIFIED)
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Subresources with a life of their own, and the two resources that keep nothing but work on others. What is only another
+ * door to the object itself (`status`, `finalize`, `approval`, `ephemeralcontainers`, `resize`) is left to the ordinary
+ * writes, which tell the kind's strategy through which door they came; tokens of service accounts are with those who
+ * sign them.
+ */
+import type { ResourceRequest } from '../../../kube/request-info.ts'
+import type { RequestContext } from '../../chain/handler.ts'
+import { type Resource, storedResource } from '../resource.ts'
+import { serveBinding } from './binding.ts'
+import { serveComponentStatuses } from './component-status.ts'
+import { serveConnection } from './connect.ts'
+import { serveEviction } from './eviction.ts'
+import type { SubresourceParts } from './parts.ts'
+import { methodNotAllowed } from './places.ts'
+import { serveScale } from './scale.ts'
+
+export type { Destination, NodeConnector } from './node-connector.ts'
+export type { SubresourceParts } from './parts.ts'
+
+type Serve = (
+  parts: SubresourceParts,
+  context: RequestContext,
+  info: ResourceRequest,
+  resource: Resource,
+) => Promise<void>
+
+/** By resource and subresource; all of them stand in core, except for the scales of `apps`. */
+const doors: ReadonlyMap<string, Serve> = new Map<string, Serve>([
+  ['deployments/scale', serveScale],
+  ['replicasets/scale', serveScale],
+  ['statefulsets/scale', serveScale],
+  ['replicationcontrollers/scale', serveScale],
+  ['pods/binding', serveBinding],
+  ['pods/eviction', serveEviction],
+  ['pods/log', serveConnection],
+  ['pods/exec', serveConnection],
+  ['pods/attach', serveConnection],
+  ['pods/portforward', serveConnection],
+  ['pods/proxy', serveConnection],
+  ['services/proxy', serveConnection],
+  ['nodes/proxy', serveConnection],
+])
+
+export class Subresources {
+  readonly #parts: SubresourceParts
+
+  constructor(parts: SubresourceParts) {
+    this.#parts = parts
+  }
+
+  /** False when the request is for something else. */
+  async handle(context: RequestContext, info: ResourceRequest): Promise<boolean> {
+    if (info.apiGroup === '' && info.resource === 'componentstatuses') {
+      await serveComponentStatuses(this.#parts, context, info)
+      return true
+    }
+    if (info.apiGroup === '' && info.resource === 'bindings') {
+      if (info.verb !== 'create') throw methodNotAllowed()
+      await serveBinding(this.#parts, context, info)
+      return true
+    }
+    const serve = doors.get(`${info.resource}/${info.subresource}`)
+    const resource = serve && storedResource(info.apiGroup, info.apiVersion, info.resource)
+    const row = resource?.row.subresources?.find(({ name }) => name === info.subresource)
+    if (serve === undefined || resource === undefined || row === undefined) return false
+    if (!row.verbs.includes(info.verb)) throw methodNotAllowed()
+    await serve(this.#parts, context, info, resource)
+    return true
+  }
+}
