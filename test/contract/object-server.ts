@@ -18,13 +18,18 @@ import { createLogger } from '../../src/telemetry/logger.ts'
 /** Turns of the event loop that a test waits for something; a condition that needs more will never come true. */
 const maxTurns = 5_000
 
+interface CreateOptions {
+  readonly dryRun?: boolean
+  readonly userName?: string
+}
+
 export interface ObjectServer {
   readonly clock: ManualClock
   readonly cache: ObjectCache
   readonly writer: Writer
   readonly client: InternalClient
   readonly logger: ReturnType<typeof createLogger>
-  create(resource: Resource, object: KubeObject, options?: { readonly dryRun?: boolean }): Promise<KubeObject>
+  create(resource: Resource, object: KubeObject, options?: CreateOptions): Promise<KubeObject>
   update(
     resource: Resource,
     namespace: string,
@@ -60,8 +65,8 @@ export async function startObjectServer(plugins: Plugins = () => []): Promise<Ob
     writer,
     client,
     logger,
-    async create(resource, object, { dryRun = false } = {}) {
-      const request = requestFor(resource, object.metadata?.namespace ?? '', object.metadata?.name ?? '', dryRun)
+    async create(resource, object, options) {
+      const request = requestFor(resource, object.metadata?.namespace ?? '', object.metadata?.name ?? '', options)
       return (await createObject(writer, structuredClone(object), request)).object()
     },
     async update(resource, namespace, name, change) {
@@ -79,8 +84,9 @@ export async function startObjectServer(plugins: Plugins = () => []): Promise<Ob
   }
 }
 
-function requestFor(resource: Resource, namespace: string, name: string, dryRun = false): WriteRequest {
-  const user = { name: 'somebody', uid: '', groups: ['system:authenticated'], extra: {} }
+function requestFor(resource: Resource, namespace: string, name: string, options: CreateOptions = {}): WriteRequest {
+  const { dryRun = false, userName = 'somebody' } = options
+  const user = { name: userName, uid: '', groups: ['system:authenticated'], extra: {} }
   const signal = new AbortController().signal
   return { resource, subresource: '', namespace, name, user, dryRun, signal, warnings: new Set() }
 }

@@ -55,11 +55,11 @@ export function flag(parent: Fields | undefined, name: string): boolean {
   return parent?.[name] === true
 }
 
-/** A map from names to texts, such as labels; empty where absent. */
+/** A map from names to texts, such as labels; empty where absent. It has no other names: keys come from anybody. */
 export function textMap(parent: Fields | undefined, name: string): Record<string, string> {
-  const value = struct(parent, name)
-  if (value === undefined) return {}
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, typeof item === 'string' ? item : '']))
+  const map = Object.create(null) as Record<string, string>
+  for (const [key, item] of Object.entries(struct(parent, name) ?? {})) map[key] = typeof item === 'string' ? item : ''
+  return map
 }
 
 /** A number or a text, as ports and percentages are; undefined where absent. */

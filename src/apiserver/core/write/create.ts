@@ -38,8 +38,9 @@ async function prepare(writer: Writer, object: KubeObject, request: WriteRequest
   // Before the strategy takes fields away: a plugin must see everything that the client tried to set.
   const admission = writer.admissionRequest(request, 'CREATE', object, undefined)
   await writer.parts.admission.admit(admission)
-  strategy.prepareForCreate?.(object, context)
+  // A Job makes its selector from the uid.
   own(object, writer.timestamp(), strategy.generation?.initial ?? 0)
+  strategy.prepareForCreate?.(object, context)
   const ready = writer.inOrder(object, request)
   writer.judge(ready, request, strategy.validate?.(ready) ?? [])
   for (const warning of strategy.warningsOnCreate?.(ready) ?? []) request.warnings.add(warning)
