@@ -7,6 +7,7 @@ import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { formatAddress, type ListenAddress } from '../telemetry/listen.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { composeApiServer } from './compose.ts'
+import type { ReplaceableController } from './controllers/controllers.ts'
 import { loadPki, writeAdminKubeconfig } from './pki/pki.ts'
 import type { Store } from './storage/store.ts'
 
@@ -21,6 +22,10 @@ export interface ApiServerSettings {
   readonly health: HealthChecks
   readonly registry: Registry
   readonly tokens?: { readonly csv: string; readonly source: string }
+  readonly disabledAdmissionPlugins?: readonly string[]
+  readonly skippedControllers?: readonly ReplaceableController[]
+  /** True when other API servers may use the same store. */
+  readonly sharesStore: boolean
   openStore(): Promise<Store>
 }
 

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
-import { readCertificates } from '../identity/certificate.ts'
+import { certificatePem, readCertificates } from '../identity/certificate.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import type { HealthChecks } from '../telemetry/health.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
@@ -41,6 +41,10 @@ import { chain, type Handler, type RequestContext } from './chain/handler.ts'
 import { withImpersonation } from './chain/impersonation.ts'
 import { withInFlightLimits } from './chain/in-flight.ts'
 import { withRequestInfo } from './chain/request-info.ts'
+import { ServiceAllocator } from './controllers/cluster-ip.ts'
+import { composeControllers, type ReplaceableController } from './controllers/controllers.ts'
+import { DEFAULT_SERVICE_CIDR, ServiceRange } from './controllers/ip-range.ts'
+import type { Trust } from './controllers/trust-config-map.ts'
 import { Admission } from './core/admission.ts'
 import { CoreHandler } from './core/core-handler.ts'
 import { documentsHandler } from './core/documents-handler.ts'
@@ -79,6 +83,10 @@ export interface ApiServerOptions {
   /** The text of a token file, and its name for messages. */
   readonly tokens?: { readonly csv: string; readonly source: string }
   readonly disabledAdmissionPlugins?: readonly string[]
+  /** Controllers to leave to a kube-controller-manager. */
+  readonly skippedControllers?: readonly ReplaceableController[]
+  /** True when other API servers may use the same store. */
+  readonly sharesStore: boolean
   /** Further CAs whose client certificates are believed, in PEM. */
   readonly clientCas?: readonly { readonly pem: string; readonly source: string }[]
 }
@@ -97,12 +105,15 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
   const graph = new NodeGraph()
   const authorizer = standardAuthorizer({ graph, source: view, alwaysAllowPaths: ['/healthz', '/livez', '/readyz'] })
   const escalation = new EscalationCheck(view, authorizer)
-  const admission = new Admission(
-    admissionPlugins(
+  const serviceRange = new ServiceRange(DEFAULT_SERVICE_CIDR)
+  const admission = new Admission([
+    ...admissionPlugins(
       { lookup: lookupIn(cache), clock, authorizer, escalation },
       options.disabledAdmissionPlugins ?? [],
     ),
-  )
+    // Last: addresses are handed out only for what everybody else lets pass.
+    new ServiceAllocator({ cache, clock, range: serviceRange }),
+  ])
   const find = objectLookup(cache, store)
   const issuer = new TokenIssuer({ key: pki.serviceAccountKey })
   const tokens = tokenAuthenticator(options, issuer, find)
@@ -183,7 +194,30 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
     ],
     delegates,
   )
-  return { parts: [cachePart(cache, view, graph, clock), new HistoryKeeper(store, clock, logger), listener], listener }
+  const { bootstrap, controllers } = composeControllers({
+    writer,
+    cache,
+    clock,
+    logger: options.logger,
+    authorizer,
+    ca: pki.ca,
+    trust: trustOf(options),
+    served,
+    serviceRange,
+    securePort: () => listener.address.port,
+    sharesStore: options.sharesStore,
+    ...(options.skippedControllers === undefined ? {} : { skip: options.skippedControllers }),
+  })
+  const parts = [
+    cachePart(cache, view, graph, clock),
+    new HistoryKeeper(store, clock, logger),
+    // Before anybody is served: clients count on the default objects from the first request on.
+    bootstrap,
+    listener,
+    // After the listener, whose port the `kubernetes` Service names.
+    controllers,
+  ]
+  return { parts, listener }
 }
 
 function authenticators({ clock, pki, clientCas = [] }: ApiServerOptions, bearer: Authenticator): Authenticator[] {
@@ -243,6 +277,20 @@ function cachePart(cache: ObjectCache, view: RbacView, graph: NodeGraph, clock: 
           await running
         },
       }
+    },
+  }
+}
+
+/** What extension API servers read to know whom to believe. */
+function trustOf({ pki, clientCas = [] }: ApiServerOptions): Trust {
+  return {
+    clientCaPem: [certificatePem(pki.ca.certificate), ...clientCas.map(({ pem }) => pem)].join(''),
+    requestHeader: {
+      caPem: certificatePem(pki.frontProxyCa.certificate),
+      allowedNames: ['front-proxy-client'],
+      usernameHeaders: ['X-Remote-User'],
+      groupHeaders: ['X-Remote-Group'],
+      extraHeaderPrefixes: ['X-Remote-Extra-'],
     },
   }
 }

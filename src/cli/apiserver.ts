@@ -69,6 +69,9 @@ async function runApiServer(context: CommandContext, config: ApiServerConfig): P
     logger,
     health,
     registry,
+    sharesStore: config.etcdServers.length > 0,
+    disabledAdmissionPlugins: config.disableAdmissionPlugins,
+    skippedControllers: config.skipControllers,
     openStore: () => openStore(config, clock),
     ...(config.tokenAuthFile === undefined ? {} : { tokens: readTokens(config.tokenAuthFile) }),
   })

@@ -69,6 +69,7 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
     logger,
     health,
     registry,
+    sharesStore: false,
     openStore: () => LmdbStore.open(join(config.dataDir, 'store'), clock),
   })
   const run = {

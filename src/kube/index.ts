@@ -9,6 +9,8 @@ export * from './negotiation-offers.ts'
 export type * from './objects.ts'
 export {
   applyPatch,
+  goPrint,
+  type JsonObject,
   MAX_JSON_PATCH_COPY_BYTES,
   MAX_JSON_PATCH_OPERATIONS,
   MAX_PATCH_BYTES,
@@ -16,7 +18,9 @@ export {
   NoStrategicMergeError,
   type PatchKind,
   type PatchRequest,
+  patchedObjectUnreadable,
   patchKindsOf,
+  unknownOperationFields,
 } from './patch/index.ts'
 export { hasEnvelope } from './protobuf/envelope.ts'
 export { WireError, type WireErrorCode } from './protobuf/wire-error.ts'

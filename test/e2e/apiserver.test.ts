@@ -47,7 +47,7 @@ async function admin(options: ConstructorParameters<typeof KubeClient>[1] = {}):
 const container = { name: 'c', image: 'i' }
 
 function pod(name: string, labels: Record<string, string> = {}): Pod {
-  return { metadata: { name, labels }, spec: { containers: [container] } } as unknown as Pod
+  return { metadata: { name, labels }, spec: { containers: [container] } }
 }
 
 describe('causeway apiserver', () => {

@@ -3,9 +3,6 @@
  * refusal, word for word. Every request is a dry run, so that none changes what the next one finds.
  */
 import { generateKeyPairSync } from 'node:crypto'
-import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { homedir, tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { admissionPlugins } from '../../src/apiserver/admission/plugins.ts'
@@ -83,7 +80,7 @@ describeReal('admission', () => {
   const admission = new Admission(admissionPlugins({ lookup: world, clock: systemClock, authorizer, escalation }))
 
   beforeAll(async () => {
-    plane = await startWithServiceAccounts()
+    plane = await startControlPlane({ checksServiceAccounts: true })
     client = new KubeClient(await loadKubeconfig({ file: plane.kubeconfigFile }), { maxConnections: 4 })
     signingRequests = await makeSigningRequests()
     await give([...FIRST, ...signingRequestsGiven(signingRequests), ...QUOTAS])
@@ -290,29 +287,5 @@ async function makeSigningRequests(): Promise<SigningRequests> {
     masters: await request('eve', 'system:masters'),
     ordinary: await request('ann', 'staff'),
     node: await request('system:node:n1', 'system:nodes'),
-  }
-}
-
-/**
- * The harness switches the ServiceAccount plugin off, since most suites have no accounts, and a second flag cannot take
- * that back. Here a script in front of the server drops the flag.
- */
-async function startWithServiceAccounts(): Promise<ControlPlane> {
-  const given = process.env['CAUSEWAY_PEERS_BIN']
-  const peers = given || join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'causeway-peers', 'bin')
-  const directory = await mkdtemp(join(tmpdir(), 'causeway-peers-'))
-  const script = join(directory, 'kube-apiserver')
-  const drop =
-    'for flag; do shift; case $flag in --disable-admission-plugins=*) ;; *) set -- "$@" "$flag" ;; esac; done'
-  await writeFile(script, `#!/bin/sh\n${drop}\nexec '${join(peers, 'kube-apiserver')}' "$@"\n`)
-  await chmod(script, 0o755)
-  await symlink(join(peers, 'etcd'), join(directory, 'etcd'))
-  process.env['CAUSEWAY_PEERS_BIN'] = directory
-  try {
-    return await startControlPlane()
-  } finally {
-    if (given === undefined) delete process.env['CAUSEWAY_PEERS_BIN']
-    else process.env['CAUSEWAY_PEERS_BIN'] = given
-    await rm(directory, { recursive: true })
   }
 }

@@ -76,6 +76,7 @@ async function startOurs(token: string): Promise<Server> {
     health: new HealthChecks(systemClock),
     registry: new Registry(),
     tokens: { csv: `${token},admin,admin-uid,"system:masters"\n`, source: 'tokens.csv' },
+    sharesStore: false,
     openStore: () => Promise.resolve(new MemoryStore(systemClock)),
   })
   running = await ours.start(new AbortController().signal, (cause) => {

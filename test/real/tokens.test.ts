@@ -61,10 +61,7 @@ describeReal('ServiceAccount tokens', () => {
     client = new KubeClient(await loadKubeconfig({ file: plane.kubeconfigFile }), { maxConnections: 4 })
     key = createPrivateKey(await readFile(join(plane.directory, 'sa.key')))
     issuer = new TokenIssuer({ key })
-    const staticTokens = new StaticTokens(
-      await readFile(join(plane.directory, 'tokens.csv'), 'utf8'),
-      'file',
-    )
+    const staticTokens = new StaticTokens(await readFile(join(plane.directory, 'tokens.csv'), 'utf8'), 'file')
     tokens = new UnionTokenAuthenticator([
       new ApiTokenAuthenticator((token) => staticTokens.userOf(token), apiAudiences),
       legacyServiceAccountTokens({ keys: [key], apiAudiences, find }),

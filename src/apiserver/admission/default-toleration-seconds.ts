@@ -4,6 +4,7 @@ import { ensureStruct, structs, text } from '../kinds/fields.ts'
 import { PODS } from './lookup.ts'
 import { concernsObject } from './refusal.ts'
 
+/** What Kubernetes gives a pod on a node that has gone silent. */
 export const DEFAULT_TOLERATION_SECONDS = 300
 
 const taints = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']

@@ -17,6 +17,7 @@ import { mountToken } from './token-volume.ts'
 
 /** A controller makes this account shortly after the namespace; pods that come at once wait for it a little. */
 const defaultAccount = 'default'
+/** A new namespace gets its default account a moment later; pods made at once wait for it this long. */
 export const DEFAULT_ACCOUNT_TRIES = 10
 export const DEFAULT_ACCOUNT_RETRY_MS = 150
 

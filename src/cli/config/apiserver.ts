@@ -1,6 +1,7 @@
 /**
  * The configuration of `causeway apiserver`.
  */
+import { REPLACEABLE_CONTROLLERS } from '../../apiserver/controllers/controllers.ts'
 import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, optional, type Role, type ValuesOf } from './option.ts'
 import { filePath, integer, listenAddress, listOf, oneOf, text } from './values.ts'
@@ -44,6 +45,16 @@ const options = {
   tokenAuthFile: optional({
     type: filePath,
     description: 'file of bearer tokens: token,user,uid,"group1,group2" a line',
+  }),
+  disableAdmissionPlugins: option({
+    type: listOf(text),
+    default: '',
+    description: 'admission plugins to leave out, such as ServiceAccount',
+  }),
+  skipControllers: option({
+    type: listOf(oneOf('name', REPLACEABLE_CONTROLLERS)),
+    default: '',
+    description: `controllers to leave to a kube-controller-manager: ${REPLACEABLE_CONTROLLERS.join(', ')}`,
   }),
   healthAddress: option({
     type: listenAddress,

@@ -50,7 +50,10 @@ function parseYaml(text: string): FileContent {
   // The parser compares every key with every other; `readEntries` is quicker.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false })
   // What the parser only warns of, such as a tag nobody knows, would be taken for something it is not.
-  const complaints = [...document.errors, ...document.warnings]
+  const all = [...document.errors, ...document.warnings]
+  // Once the parser has given up, what it says of the rest is about itself.
+  const givenUp = all.filter(({ code }) => code === 'RESOURCE_EXHAUSTION').slice(0, 1)
+  const complaints = givenUp.length > 0 ? givenUp : all
   if (complaints.length > 0) {
     const problems = complaints.map((complaint) => ({
       line: lines.linePos(complaint.pos[0]).line,

@@ -17,7 +17,8 @@ import { storedResource } from '../resource.ts'
 import { createObject } from '../write/create.ts'
 import { updateObject } from '../write/update.ts'
 import { Writer } from '../write/writer.ts'
-import { type Destination, Subresources } from './subresources.ts'
+import type { Destination } from './node-connector.ts'
+import { Subresources } from './subresources.ts'
 
 const everything: Authorizer = { authorize: () => ALLOWED, rulesFor: () => NO_RULES }
 const pods = '/api/v1/namespaces/ns/pods'

@@ -15,9 +15,6 @@ import type { SubresourceParts } from './parts.ts'
 import { methodNotAllowed } from './places.ts'
 import { serveScale } from './scale.ts'
 
-export type { Destination, NodeConnector } from './node-connector.ts'
-export type { SubresourceParts } from './parts.ts'
-
 type Serve = (
   parts: SubresourceParts,
   context: RequestContext,

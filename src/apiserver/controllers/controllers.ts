@@ -1,0 +1,130 @@
+/**
+ * What a kube-controller-manager would do for a bare API server, as two parts of the process: `bootstrap`, which must end
+ * before anybody is served, and `controllers`, which run beside the listener.
+ */
+import { certificatePem } from '../../identity/certificate.ts'
+import type { CertificateAuthority } from '../../identity/issue.ts'
+import type { Clock } from '../../telemetry/clock.ts'
+import type { Part } from '../../telemetry/lifecycle.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Authorizer } from '../auth/authorizer.ts'
+import type { ObjectCache } from '../core/object-cache.ts'
+import type { Writer } from '../core/write/writer.ts'
+import type { ServedGroupVersion } from './api-services.ts'
+import { bootstrap } from './bootstrap.ts'
+import { certificateApprovalController } from './certificate-approval.ts'
+import { certificateCleanupController } from './certificate-cleanup.ts'
+import { certificateSigningController } from './certificates.ts'
+import { clusterRoleController } from './cluster-roles.ts'
+import { type Controller, runController } from './controller.ts'
+import { InternalClient } from './internal-client.ts'
+import { ipAddressController } from './ip-addresses.ts'
+import type { ServiceRange } from './ip-range.ts'
+import { findAdvertiseAddress, kubernetesServiceController, SERVER_STARTED } from './kubernetes-service.ts'
+import { namespaceController } from './namespaces.ts'
+import { rootCaController } from './root-ca.ts'
+import { serviceAccountController } from './service-accounts.ts'
+import type { Trust } from './trust-config-map.ts'
+
+/** Those that a kube-controller-manager brings too; both at once do no harm, one is enough. */
+export const REPLACEABLE_CONTROLLERS = [
+  'service-accounts',
+  'root-ca',
+  'namespaces',
+  'cluster-roles',
+  'certificate-signing',
+  'certificate-approval',
+  'certificate-cleanup',
+] as const
+
+export type ReplaceableController = (typeof REPLACEABLE_CONTROLLERS)[number]
+
+export interface ControllersOptions {
+  readonly writer: Writer
+  readonly cache: ObjectCache
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly authorizer: Authorizer
+  /** Signs certificates, and is what pods trust. */
+  readonly ca: CertificateAuthority
+  readonly trust: Trust
+  readonly served: readonly ServedGroupVersion[]
+  readonly serviceRange: ServiceRange
+  /** Known once the listener listens. */
+  securePort(): number
+  /** Where others reach this server; an address of this machine unless given. */
+  readonly advertiseAddress?: string
+  /** True when other API servers may use the same store. */
+  readonly sharesStore: boolean
+  readonly skip?: readonly ReplaceableController[]
+}
+
+export interface ControllerParts {
+  /** Before the listener. */
+  readonly bootstrap: Part
+  /** After the listener. */
+  readonly controllers: Part
+}
+
+export function composeControllers(options: ControllersOptions): ControllerParts {
+  const client = new InternalClient(options.writer, options.cache)
+  const { served, trust, serviceRange } = options
+  return {
+    bootstrap: {
+      name: 'bootstrap',
+      async start(signal) {
+        await bootstrap({ client, served, trust, serviceCidr: serviceRange.cidr }, signal)
+        return { stop: () => Promise.resolve() }
+      },
+    },
+    controllers: {
+      name: 'controllers',
+      async start(signal) {
+        const kubernetesService = kubernetesServiceOf(client, options)
+        await tryOnce(kubernetesService, options.logger, signal)
+        const all = [kubernetesService, ipAddressController(client), ...replaceable(client, options)]
+        const running = all.map((controller) => runController(controller, options))
+        return {
+          async stop() {
+            await Promise.all(running.map((controller) => controller.stop()))
+          },
+        }
+      },
+    },
+  }
+}
+
+/** Usually all that is needed, and then it is there when the server is ready; if not, the controller keeps trying. */
+async function tryOnce({ name, reconcile }: Controller, logger: Logger, signal: AbortSignal): Promise<void> {
+  try {
+    await reconcile(SERVER_STARTED, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    logger.warn({ controller: name, err: error }, 'not yet in order')
+  }
+}
+
+function kubernetesServiceOf(client: InternalClient, options: ControllersOptions): Controller {
+  const { serviceRange, sharesStore } = options
+  const advertiseAddress = options.advertiseAddress ?? findAdvertiseAddress()
+  return kubernetesServiceController({
+    client,
+    clusterIp: serviceRange.first,
+    sharesStore,
+    securePort: () => options.securePort(),
+    ...(advertiseAddress === undefined ? {} : { advertiseAddress }),
+  })
+}
+
+function replaceable(client: InternalClient, { ca, authorizer, skip = [] }: ControllersOptions): Controller[] {
+  const make: Readonly<Record<ReplaceableController, () => Controller>> = {
+    'service-accounts': () => serviceAccountController(client),
+    'root-ca': () => rootCaController(client, certificatePem(ca.certificate)),
+    namespaces: () => namespaceController(client),
+    'cluster-roles': () => clusterRoleController(client),
+    'certificate-signing': () => certificateSigningController(client, ca),
+    'certificate-approval': () => certificateApprovalController(client, authorizer),
+    'certificate-cleanup': () => certificateCleanupController(client),
+  }
+  return REPLACEABLE_CONTROLLERS.filter((name) => !skip.includes(name)).map((name) => make[name]())
+}

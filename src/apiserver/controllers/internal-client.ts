@@ -1,0 +1,132 @@
+/**
+ * How the server's own controllers read and write objects: from the collections, and through the same doors as requests,
+ * so that defaults, checks and admission hold for them too.
+ */
+import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
+import { splitApiVersion } from '../../kube/schema/catalogue.ts'
+import { isAlreadyExists, isConflict, isNotFound } from '../../kube/status/index.ts'
+import { MASTERS_GROUP, type UserInfo } from '../auth/user.ts'
+import type { ObjectCache } from '../core/object-cache.ts'
+import { collectionPrefix, keyOf, type Resource, storedResource } from '../core/resource.ts'
+import { createObject } from '../core/write/create.ts'
+import { type DeleteOptions, deleteObject } from '../core/write/delete.ts'
+import { updateObject } from '../core/write/update.ts'
+import type { WriteRequest } from '../core/write/write-request.ts'
+import type { Writer } from '../core/write/writer.ts'
+
+export const INTERNAL_USER: UserInfo = { name: 'system:apiserver', uid: '', groups: [MASTERS_GROUP], extra: {} }
+
+export interface Place {
+  readonly resource: Resource
+  /** Empty for what lives outside of namespaces. */
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Returns the wanted state, made from the present one; undefined when it is fine as it is. */
+export type Change = (present: KubeObject) => KubeObject | undefined
+
+/** A resource that every release has. */
+export function builtIn(apiVersion: string, resource: string): Resource {
+  const { group, version } = splitApiVersion(apiVersion)
+  const found = storedResource(group, version, resource)
+  if (found === undefined) throw new Error(`the catalogue has no stored resource ${resource} in ${apiVersion}`)
+  return found
+}
+
+export class InternalClient {
+  readonly #writer: Writer
+  readonly #cache: ObjectCache
+
+  constructor(writer: Writer, cache: ObjectCache) {
+    this.#writer = writer
+    this.#cache = cache
+  }
+
+  get cache(): ObjectCache {
+    return this.#cache
+  }
+
+  get nowMs(): number {
+    return this.#writer.parts.clock.nowMs()
+  }
+
+  /** Now, as objects write it. */
+  timestamp(): string {
+    return this.#writer.timestamp()
+  }
+
+  get({ resource, namespace, name }: Place): KubeObject | undefined {
+    return this.#cache
+      .collection(resource.keyPrefix)
+      .get(keyOf(resource, namespace, name))
+      ?.object()
+  }
+
+  list(resource: Resource, namespace = ''): KubeObject[] {
+    const prefix = collectionPrefix(resource, namespace)
+    return this.#cache
+      .collection(resource.keyPrefix)
+      .list(prefix)
+      .map((item) => item.object())
+  }
+
+  /** False when somebody else made it first: whoever looks at it next sees theirs. */
+  async create(resource: Resource, object: KubeObject, signal: AbortSignal): Promise<boolean> {
+    const { namespace = '', name = '' } = object.metadata ?? {}
+    try {
+      await createObject(
+        this.#writer,
+        structuredClone(object),
+        this.#request({ resource, namespace, name }, '', signal),
+      )
+      return true
+    } catch (error) {
+      if (isAlreadyExists(error)) return false
+      throw error
+    }
+  }
+
+  /** Changes what is there, if it is there and needs it. Writers in between are taken into account. */
+  async update(place: Place, signal: AbortSignal, change: Change, subresource = ''): Promise<void> {
+    const present = this.get(place)
+    if (present === undefined || change(present) === undefined) return
+    const request = this.#request(place, subresource, signal)
+    try {
+      await updateObject(this.#writer, request, (old) => withoutVersion(change(structuredClone(old)) ?? old))
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+    }
+  }
+
+  /** Creates it, or brings what is there in order. */
+  async ensure(resource: Resource, wanted: KubeObject, signal: AbortSignal, change: Change): Promise<void> {
+    const { namespace = '', name = '' } = wanted.metadata ?? {}
+    const place = { resource, namespace, name }
+    if (this.get(place) === undefined && (await this.create(resource, wanted, signal))) return
+    await this.update(place, signal, change)
+  }
+
+  /** Nothing happens to an object that has gone, or that took the place of the one that was meant. */
+  async delete(place: Place, signal: AbortSignal, options: DeleteOptions = {}): Promise<void> {
+    try {
+      await deleteObject(this.#writer, this.#request(place, '', signal), options)
+    } catch (error) {
+      const wasReplaced = isConflict(error) && options.preconditions !== undefined
+      if (!isNotFound(error) && !wasReplaced) throw error
+    }
+  }
+
+  #request({ resource, namespace, name }: Place, subresource: string, stopped: AbortSignal): WriteRequest {
+    const user = INTERNAL_USER
+    // One of its own for each write: many run side by side, and one signal with as many listeners looks like a leak.
+    const signal = AbortSignal.any([stopped])
+    return { resource, subresource, namespace, name, user, dryRun: false, signal, warnings: new Set() }
+  }
+}
+
+/** Without a version the update is tried again by itself when somebody else was faster. */
+function withoutVersion(object: KubeObject): KubeObject {
+  const { resourceVersion: _version, ...metadata }: ObjectMeta = object.metadata ?? {}
+  return { ...object, metadata }
+}

@@ -1,0 +1,32 @@
+/** A request to write a Service, as far as the allocation of addresses and ports is concerned. */
+import { type FieldError, invalid } from '../../kube/status/index.ts'
+import type { AdmissionRequest } from '../core/admission.ts'
+import { ensureStruct, type Fields, struct } from '../kinds/fields.ts'
+import { builtIn } from './internal-client.ts'
+
+export const SERVICES = builtIn('v1', 'services')
+
+export interface ServiceRequest {
+  /** `namespace/name`: who will have what is allocated. */
+  readonly owner: string
+  readonly name: string
+  /** Filled in place. */
+  readonly spec: Fields
+  /** The spec before an update. */
+  readonly old: Fields | undefined
+  readonly dryRun: boolean
+}
+
+/** undefined for everything that allocates nothing. */
+export function serviceRequestOf(request: AdmissionRequest): ServiceRequest | undefined {
+  const { operation, resource, subresource, namespace, name, object, old, dryRun } = request
+  const isWrite = operation === 'CREATE' || operation === 'UPDATE'
+  if (!isWrite || subresource !== '' || resource.keyPrefix !== SERVICES.keyPrefix || object === undefined)
+    return undefined
+  const oldSpec = old === undefined ? undefined : (struct(old, 'spec') ?? {})
+  return { owner: `${namespace}/${name}`, name, spec: ensureStruct(object, 'spec'), old: oldSpec, dryRun }
+}
+
+export function refuseService({ name }: ServiceRequest, errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalid(SERVICES.groupKind, name, errors)
+}
