@@ -7,7 +7,7 @@ import type { KubeObject } from '../../kube/objects.ts'
 import { responseContentType } from '../../kube/representation.ts'
 import type { ResourceRequest } from '../../kube/request-info.ts'
 import { findResource } from '../../kube/schema/catalogue.ts'
-import { badRequest, isNotFound, methodNotSupported, notFound, successStatus } from '../../kube/status/index.ts'
+import { badRequest, isNotFound, successStatus } from '../../kube/status/index.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import { encodeBody } from '../serving/encode-body.ts'
@@ -22,6 +22,7 @@ import { listBody, type OutputContext, objectBody } from './output.ts'
 import type { Reader } from './read.ts'
 import { collectionPrefix, type Resource, storedResource } from './resource.ts'
 import { selectionOf } from './selection.ts'
+import { methodNotAllowed } from './subresources/places.ts'
 import { Watch } from './watch.ts'
 import { WatchQueue } from './watch-queue.ts'
 import { createObject } from './write/create.ts'
@@ -55,21 +56,16 @@ export class CoreHandler {
       return false
     if (await this.#parts.special(context, info)) return true
     const resource = storedResource(info.apiGroup, info.apiVersion, info.resource)
-    if (resource === undefined) return false
+    // A door that the resource does not have is a path that nobody owns.
+    if (resource === undefined || !hasDoor(resource, info.subresource)) return false
     this.#checkVerb(resource, info)
     await this.#dispatch(context, info, resource)
     return true
   }
 
-  #checkVerb(resource: Resource, { verb, subresource, name }: ResourceRequest): void {
-    if (subresource === '') {
-      if (!resource.row.verbs.includes(verb)) throw methodNotSupported(resource.groupResource, verb)
-      return
-    }
-    const row = resource.row.subresources?.find((candidate) => candidate.name === subresource)
-    if (row === undefined)
-      throw notFound({ ...resource.groupResource, resource: `${resource.row.resource}/${subresource}` }, name)
-    if (!row.verbs.includes(verb)) throw methodNotSupported(resource.groupResource, verb)
+  #checkVerb(resource: Resource, { verb, subresource }: ResourceRequest): void {
+    const door = resource.row.subresources?.find(({ name }) => name === subresource) ?? resource.row
+    if (!door.verbs.includes(verb)) throw methodNotAllowed()
   }
 
   async #dispatch(context: RequestContext, info: ResourceRequest, resource: Resource): Promise<void> {
@@ -91,7 +87,7 @@ export class CoreHandler {
       case 'deletecollection':
         return await this.#deleteCollection(context, info, resource)
       default:
-        throw methodNotSupported(resource.groupResource, info.verb)
+        throw methodNotAllowed()
     }
   }
 
@@ -222,6 +218,10 @@ export class CoreHandler {
 
 function contentType({ representation, stream }: NegotiatedOutput): { 'content-type': string } {
   return { 'content-type': responseContentType(representation, { stream }) }
+}
+
+function hasDoor({ row }: Resource, subresource: string): boolean {
+  return subresource === '' || row.subresources?.some(({ name }) => name === subresource) === true
 }
 
 /** The name in the path decides; an object that names another one is a mistake, not a rename. */

@@ -92,14 +92,26 @@ function reportProblems(
 }
 
 function decode(body: Buffer, encoding: Encoding, expected: ExpectedKind): KubeObject {
+  let value: unknown
   try {
-    const value = encoding === 'protobuf' ? decodeProtobuf(body).object : parseText(body.toString('utf8'), encoding)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as KubeObject
+    value = encoding === 'protobuf' ? decodeProtobuf(body).object : parseText(body.toString('utf8'), encoding)
   } catch (error) {
-    if (error instanceof WireError || error instanceof Error) throw unusable(expected, error.message)
-    throw error
+    throw unrecognized(
+      body,
+      expected,
+      `couldn't get version/kind; ${encoding} parse error: ${(error as Error).message}`,
+    )
   }
-  throw unusable(expected, 'the body is not an object')
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as KubeObject
+  throw unrecognized(body, expected, 'it is not an object')
+}
+
+/** How much of a body that makes no sense is shown. */
+const shownBytes = 30
+
+function unrecognized(body: Buffer, { kind }: ExpectedKind, why: string): Error {
+  const start = `${body.subarray(0, shownBytes).toString('hex')}${body.length > shownBytes ? ' ...' : ''}`
+  return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${start})`)
 }
 
 function parseText(text: string, encoding: Encoding): unknown {
