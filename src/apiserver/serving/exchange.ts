@@ -70,6 +70,9 @@ export interface Exchange {
   abort(): void
 }
 
+/** Why `closed` aborts. One object for all: making an error with its stack for each request would cost more than it says. */
+export const EXCHANGE_OVER = new Error('the response is complete or the client has gone')
+
 export class BodyTooLargeError extends Error {
   override readonly name = 'BodyTooLargeError'
 

@@ -1,7 +1,14 @@
 /** An exchange over HTTP/1.1. */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Exchange, type Peer, RequestHeaders, type ResponseHeaders, type ResponseStream } from './exchange.ts'
+import {
+  EXCHANGE_OVER,
+  type Exchange,
+  type Peer,
+  RequestHeaders,
+  type ResponseHeaders,
+  type ResponseStream,
+} from './exchange.ts'
 import { readBody } from './request-body.ts'
 
 export class Http1Exchange implements Exchange {
@@ -17,7 +24,7 @@ export class Http1Exchange implements Exchange {
 
   constructor(request: IncomingMessage, response: ServerResponse, peer: Peer) {
     const closed = new AbortController()
-    response.once('close', () => closed.abort())
+    response.once('close', () => closed.abort(EXCHANGE_OVER))
     this.method = request.method ?? ''
     this.target = request.url ?? ''
     this.headers = new RequestHeaders(pairs(request.rawHeaders))

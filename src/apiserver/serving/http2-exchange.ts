@@ -1,7 +1,14 @@
 /** An exchange over HTTP/2, on the stream itself: Node's imitation of the HTTP/1 objects costs half the throughput. */
 import { once } from 'node:events'
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
-import { type Exchange, type Peer, RequestHeaders, type ResponseHeaders, type ResponseStream } from './exchange.ts'
+import {
+  EXCHANGE_OVER,
+  type Exchange,
+  type Peer,
+  RequestHeaders,
+  type ResponseHeaders,
+  type ResponseStream,
+} from './exchange.ts'
 import { readBody } from './request-body.ts'
 
 export class Http2Exchange implements Exchange {
@@ -16,7 +23,7 @@ export class Http2Exchange implements Exchange {
 
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[], peer: Peer) {
     const closed = new AbortController()
-    stream.once('close', () => closed.abort())
+    stream.once('close', () => closed.abort(EXCHANGE_OVER))
     // A stream that the client resets emits an error; it is told by `closed`.
     stream.on('error', () => {})
     this.method = headers[':method'] ?? ''

@@ -104,6 +104,8 @@ export class Listener implements Part {
     })
     server.on('secureConnection', (socket: Socket) => {
       this.#sockets.add(socket)
+      // A watch event that waits for more to fill its packet waits for the client's delayed acknowledgement: 40 ms.
+      socket.setNoDelay(true)
       socket.once('close', () => this.#sockets.delete(socket))
     })
     // Scanners and clients with the wrong CA: their problem, and no reason to end.
