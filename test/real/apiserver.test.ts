@@ -27,11 +27,13 @@ describeReal('causeway apiserver with real clients', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'causeway-real-own-'))
     const flags = ['--data-dir', folder, '--secure-port', '0', '--health-address', '127.0.0.1:0']
-    const child = spawn(process.execPath, [command, 'apiserver', ...flags], { stdio: ['ignore', 'pipe', 'ignore'] })
+    const child = spawn(process.execPath, [command, 'apiserver', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
     children.push(child)
+    const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`causeway ended with ${String(code)}`)))
+    ended.catch(() => {})
     let printed = ''
     while (!/^ready /m.test(printed)) {
-      const [text] = (await once(child.stdout, 'data')) as [Buffer]
+      const [text] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer]
       printed += text.toString()
     }
     server = /https:\S+/.exec(printed)?.[0] ?? ''

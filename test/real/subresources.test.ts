@@ -11,6 +11,7 @@ import { Registry } from 'prom-client'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ApiServer } from '../../src/apiserver/api-server.ts'
+import { REPLACEABLE_CONTROLLERS } from '../../src/apiserver/controllers/controllers.ts'
 import { MemoryStore } from '../../src/apiserver/storage/memory-store.ts'
 import { createRequest } from '../../src/identity/csr.ts'
 import { decodeProtobuf, encodeProtobuf } from '../../src/kube/codec/index.ts'
@@ -77,6 +78,9 @@ async function startOurs(token: string): Promise<Server> {
     registry: new Registry(),
     tokens: { csv: `${token},admin,admin-uid,"system:masters"\n`, source: 'tokens.csv' },
     sharesStore: false,
+    // As the real one is started for this suite: no controllers, and pods without accounts.
+    disabledAdmissionPlugins: ['ServiceAccount'],
+    skippedControllers: REPLACEABLE_CONTROLLERS,
     openStore: () => Promise.resolve(new MemoryStore(systemClock)),
   })
   running = await ours.start(new AbortController().signal, (cause) => {
