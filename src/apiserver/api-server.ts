@@ -6,9 +6,10 @@ import type { HealthChecks } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { formatAddress, type ListenAddress } from '../telemetry/listen.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { composeApiServer } from './compose.ts'
+import { composeApiServer, tlsFiles } from './compose.ts'
 import type { ReplaceableController } from './controllers/controllers.ts'
-import { loadPki, writeAdminKubeconfig } from './pki/pki.ts'
+import { loadPki, type ServerNames, writeAdminKubeconfig } from './pki/pki.ts'
+import type { Listener } from './serving/listener.ts'
 import type { Store } from './storage/store.ts'
 
 export interface ApiServerSettings {
@@ -22,6 +23,7 @@ export interface ApiServerSettings {
   readonly health: HealthChecks
   readonly registry: Registry
   readonly tokens?: { readonly csv: string; readonly source: string }
+  readonly clientCas?: readonly { readonly pem: string; readonly source: string }[]
   readonly disabledAdmissionPlugins?: readonly string[]
   readonly skippedControllers?: readonly ReplaceableController[]
   /** True when other API servers may use the same store. */
@@ -31,6 +33,9 @@ export interface ApiServerSettings {
 
 /** The ClusterIP of `default/kubernetes`: the first of the service range. */
 export const KUBERNETES_SERVICE_IP = '10.96.0.1'
+
+/** Certificates are made again in the last fifth of their life, so once a day is often enough. */
+export const CERTIFICATE_CHECK_MS = 86_400_000
 
 const serviceNames = [
   'kubernetes',
@@ -69,6 +74,7 @@ export class ApiServer implements Part {
     try {
       const { parts, listener } = composeApiServer({ ...this.#settings, address, pki, store })
       for (const part of parts) running.push(await part.start(signal, fail))
+      running.push(this.#keepCertificatesFresh(listener, names))
       const host = ['0.0.0.0', '::'].includes(listener.address.host) ? '127.0.0.1' : listener.address.host
       this.#url = `https://${formatAddress({ host, port: listener.address.port })}`
       await writeAdminKubeconfig(this.adminKubeconfig, this.#url, pki)
@@ -77,6 +83,31 @@ export class ApiServer implements Part {
       throw error
     }
     return { stop: (deadline) => stopAll(running, deadline) }
+  }
+
+  /** A server that runs for a year must not end with its certificate; loading makes again what nears its end. */
+  #keepCertificatesFresh(listener: Listener, names: ServerNames): RunningPart {
+    const { clock, dataDir, logger } = this.#settings
+    const stopped = new AbortController()
+    const run = async (): Promise<void> => {
+      for (;;) {
+        await clock.sleep(CERTIFICATE_CHECK_MS, stopped.signal)
+        try {
+          const pki = await loadPki(dataDir, names, clock)
+          listener.replaceCertificate(tlsFiles(pki))
+          await writeAdminKubeconfig(this.adminKubeconfig, this.#url, pki)
+        } catch (error) {
+          logger.error({ err: error }, 'the certificates could not be renewed; it will be tried again')
+        }
+      }
+    }
+    const running = run().catch(() => {})
+    return {
+      stop: async () => {
+        stopped.abort()
+        await running
+      },
+    }
   }
 }
 

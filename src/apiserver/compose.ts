@@ -66,7 +66,7 @@ import { OpenApiDocuments } from './openapi/documents.ts'
 import { builtInParts, OpenApiRegistry } from './openapi/source.ts'
 import type { Pki } from './pki/pki.ts'
 import type { Exchange } from './serving/exchange.ts'
-import { Listener } from './serving/listener.ts'
+import { Listener, type TlsFiles } from './serving/listener.ts'
 import type { Store } from './storage/store.ts'
 
 /** How long the cache waits before it follows a store again that went away. */
@@ -142,11 +142,7 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
   const served = builtInGroupVersions()
   const listener = new Listener({
     address: options.address,
-    tls: {
-      cert: pki.serving.certificatePem,
-      key: pki.serving.keyPem,
-      clientCas: [pki.ca, pki.frontProxyCa].map(({ certificate }) => certificate.x509.toString()),
-    },
+    tls: tlsFiles(pki),
     serve: (exchange) => void handler(contextOf(exchange, clock)),
   })
   const discovery = new DiscoveryDocuments({ source: new DiscoveryRegistry(served), serverAddress: '127.0.0.1:6443' })
@@ -246,6 +242,12 @@ function tokenAuthenticator(
     legacyServiceAccountTokens({ keys, apiAudiences, find }),
     serviceAccountTokens({ keys, issuer, apiAudiences, find, clock }),
   ])
+}
+
+/** What the listener shows to clients. */
+export function tlsFiles({ serving, ca, frontProxyCa }: Pki): TlsFiles {
+  const clientCas = [ca, frontProxyCa].map(({ certificate }) => certificate.x509.toString())
+  return { cert: serving.certificatePem, key: serving.keyPem, clientCas }
 }
 
 function contextOf(exchange: Exchange, clock: Clock): RequestContext {

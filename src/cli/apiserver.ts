@@ -74,6 +74,7 @@ async function runApiServer(context: CommandContext, config: ApiServerConfig): P
     skippedControllers: config.skipControllers,
     openStore: () => openStore(config, clock),
     ...(config.tokenAuthFile === undefined ? {} : { tokens: readTokens(config.tokenAuthFile) }),
+    clientCas: config.clientCaFile === undefined ? [] : [readClientCas(config.clientCaFile)],
   })
   const run = {
     name: apiServerRole.name,
@@ -107,9 +108,17 @@ async function openStore(config: ApiServerConfig, clock: Clock): Promise<Store> 
 }
 
 function readTokens(file: string): { csv: string; source: string } {
+  return { csv: readText(file, 'token file'), source: file }
+}
+
+function readClientCas(file: string): { pem: string; source: string } {
+  return { pem: readText(file, 'client CA file'), source: file }
+}
+
+function readText(file: string, what: string): string {
   try {
-    return { csv: readFileSync(file, 'utf8'), source: file }
+    return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new CommandError(`cannot read the token file ${file}: ${(error as Error).message}`)
+    throw new CommandError(`cannot read the ${what} ${file}: ${(error as Error).message}`)
   }
 }

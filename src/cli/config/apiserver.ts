@@ -46,6 +46,10 @@ const options = {
     type: filePath,
     description: 'file of bearer tokens: token,user,uid,"group1,group2" a line',
   }),
+  clientCaFile: optional({
+    type: filePath,
+    description: 'further CAs whose client certificates are believed, besides our own',
+  }),
   disableAdmissionPlugins: option({
     type: listOf(text),
     default: '',
