@@ -8,7 +8,7 @@ import { userName } from './distinguished-name.ts'
 import { IdentityError } from './errors.ts'
 import { issueSelfSignedCa } from './issue.ts'
 import { generateKeys, privateKeyPem, readPrivateKey, readPublicKeys } from './keys.ts'
-import { readPem } from './pem.ts'
+import { readPem, writePem } from './pem.ts'
 import { decodeExtendedKeyUsages, decodeKeyUsages } from './usages.ts'
 import { verifyCertificate } from './verify.ts'
 
@@ -68,6 +68,21 @@ describe('hostile input', () => {
       }),
       { numRuns: 300 },
     )
+  })
+
+  it('every changed byte of an EC key: none may end the process', () => {
+    // With some of these Node's own look at the key's details runs into an assertion.
+    for (let index = 0; index < key.length; index++) {
+      for (let byte = 0; byte < 256; byte++) {
+        const changed = Buffer.from(key)
+        changed[index] = byte
+        try {
+          readPrivateKey(writePem('PRIVATE KEY', changed), 'the key')
+        } catch (error) {
+          expect(error).toBeInstanceOf(IdentityError)
+        }
+      }
+    }
   })
 
   it('every flipped byte of a certificate, which then must not verify', async () => {

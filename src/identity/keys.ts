@@ -21,11 +21,12 @@ export interface KeyPair {
   readonly publicKey: KeyObject
 }
 
-const curves: ReadonlyMap<string, EcCurve> = new Map([
-  ['prime256v1', 'P-256'],
-  ['secp384r1', 'P-384'],
-  ['secp521r1', 'P-521'],
-])
+/** The object identifiers of the curves, as they stand in a public key. */
+const curves: readonly (readonly [EcCurve, Buffer])[] = [
+  ['P-256', Buffer.from('06082a8648ce3d030107', 'hex')],
+  ['P-384', Buffer.from('06052b81040022', 'hex')],
+  ['P-521', Buffer.from('06052b81040023', 'hex')],
+]
 
 const generate = promisify(generateKeyPair)
 
@@ -39,20 +40,28 @@ export async function generateKeys(kind: KeyKind = { type: 'ec', curve: 'P-256' 
 
 /** What kind of key this is; throws for kinds this program does not work with, and for weak ones. */
 export function keyKind(key: KeyObject, source: string): KeyKind {
-  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
+  const { asymmetricKeyType: type } = key
   if (type === 'ed25519') return { type }
   if (type === 'rsa') {
-    const bits = details?.modulusLength ?? 0
+    const bits = key.asymmetricKeyDetails?.modulusLength ?? 0
     checkRsaBits(bits, source)
     return { type, bits }
   }
-  const curve = curves.get(details?.namedCurve ?? '')
+  const curve = type === 'ec' ? curveOf(key, source) : undefined
   if (type === 'ec' && curve !== undefined) return { type, curve }
-  const what = type === 'ec' ? `an EC key on the curve ${details?.namedCurve ?? '(unnamed)'}` : `a key of type ${type}`
+  const what = type === 'ec' ? 'an EC key on another curve' : `a key of type ${type}`
   throw new IdentityError(
     'unsupported-key',
     `${source} is ${what}; use ECDSA P-256, P-384 or P-521, RSA of at least ${MIN_RSA_BITS} bits, or Ed25519`,
   )
+}
+
+/** By the bytes of the public key: asking Node for the details of a damaged EC key ends the process. */
+function curveOf(key: KeyObject, source: string): EcCurve | undefined {
+  const spki = rethrowAs('malformed-key', `${source} is no whole EC key`, () =>
+    (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'der', type: 'spki' }),
+  )
+  return curves.find(([, identifier]) => spki.includes(identifier))?.[0]
 }
 
 function checkRsaBits(bits: number, source: string): void {
