@@ -7,6 +7,7 @@ export default defineConfig({
     // The long run takes minutes for each property.
     testTimeout: process.env['CAUSEWAY_LONG'] === '1' ? 900_000 : 20_000,
     hookTimeout: 60_000,
+    setupFiles: ['test/setup.ts'],
     projects: [
       {
         extends: true,
