@@ -34,8 +34,8 @@ function platformPackage(name: string, version: string, parent: LockedPackage): 
   return {
     version,
     ...(processor === undefined ? {} : { cpu: [processor] }),
-    ...(system === 'linux' && libc !== undefined ? { libc: [libc] } : {}),
     ...(parent.dev === true ? { dev: true } : {}),
+    ...(system === 'linux' && libc !== undefined ? { libc: [libc] } : {}),
     optional: true,
     // Without a system npm would try everywhere; an unknown word means a platform that we do not know.
     os: [system ?? 'unknown'],
