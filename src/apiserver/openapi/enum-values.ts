@@ -2,6 +2,7 @@
  * Strings that a field may hold, where Kubernetes lists them for the stable API versions. `kubectl explain` prints them;
  * nothing is validated with them.
  */
+import { CERTIFICATE_USAGES } from '../kinds/access/certificate-usages.ts'
 
 /** Values in the order in which they are printed, and the fields that take them: package, message and field. */
 const rows: readonly (readonly [values: readonly string[], fields: readonly string[]])[] = [
@@ -63,34 +64,7 @@ const rows: readonly (readonly [values: readonly string[], fields: readonly stri
   [['Failed', 'TerminatingOrFailed'], ['api.batch.v1.JobSpec.podReplacementPolicy']],
   [['In', 'NotIn'], ['api.batch.v1.PodFailurePolicyOnExitCodesRequirement.operator']],
   [['Count', 'FailIndex', 'FailJob', 'Ignore'], ['api.batch.v1.PodFailurePolicyRule.action']],
-  [
-    [
-      'any',
-      'cert sign',
-      'client auth',
-      'code signing',
-      'content commitment',
-      'crl sign',
-      'data encipherment',
-      'decipher only',
-      'digital signature',
-      'email protection',
-      'encipher only',
-      'ipsec end system',
-      'ipsec tunnel',
-      'ipsec user',
-      'key agreement',
-      'key encipherment',
-      'microsoft sgc',
-      'netscape sgc',
-      'ocsp signing',
-      's/mime',
-      'server auth',
-      'signing',
-      'timestamping',
-    ],
-    ['api.certificates.v1.CertificateSigningRequestSpec.usages'],
-  ],
+  [CERTIFICATE_USAGES, ['api.certificates.v1.CertificateSigningRequestSpec.usages']],
   [
     ['Localhost', 'RuntimeDefault', 'Unconfined'],
     ['api.core.v1.AppArmorProfile.type', 'api.core.v1.SeccompProfile.type'],

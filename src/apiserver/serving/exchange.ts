@@ -48,7 +48,7 @@ export interface ResponseStream {
   end(): void
 }
 
-export type ResponseHeaders = Record<string, string | readonly string[]>
+export type ResponseHeaders = Record<string, string | string[]>
 
 export interface Exchange {
   readonly method: string

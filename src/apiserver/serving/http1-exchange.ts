@@ -1,6 +1,6 @@
 /** An exchange over HTTP/1.1. */
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { drained } from './drained.ts'
 import {
   EXCHANGE_OVER,
   type Exchange,
@@ -44,19 +44,17 @@ export class Http1Exchange implements Exchange {
   }
 
   respond(status: number, headers: ResponseHeaders, body: Buffer): void {
-    this.#response.writeHead(status, { ...asHeaders(headers), 'content-length': body.length })
+    this.#response.writeHead(status, { ...headers, 'content-length': body.length })
     this.#response.end(this.method === 'HEAD' ? undefined : body)
   }
 
   stream(status: number, headers: ResponseHeaders): ResponseStream {
     const response = this.#response
-    response.writeHead(status, asHeaders(headers))
+    response.writeHead(status, headers)
     response.flushHeaders()
     return {
       write: (chunk) => response.write(chunk),
-      drained: async () => {
-        if (!this.closed.aborted) await Promise.race([once(response, 'drain'), once(response, 'close')])
-      },
+      drained: () => drained(response, this.closed),
       end: () => response.end(),
     }
   }
@@ -64,10 +62,6 @@ export class Http1Exchange implements Exchange {
   abort(): void {
     this.#response.destroy()
   }
-}
-
-function asHeaders(headers: ResponseHeaders): Record<string, string | string[]> {
-  return headers as Record<string, string | string[]>
 }
 
 function* pairs(rawHeaders: readonly string[]): Generator<readonly [string, string]> {

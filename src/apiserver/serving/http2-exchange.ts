@@ -1,6 +1,6 @@
 /** An exchange over HTTP/2, on the stream itself: Node's imitation of the HTTP/1 objects costs half the throughput. */
-import { once } from 'node:events'
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import { drained } from './drained.ts'
 import {
   EXCHANGE_OVER,
   type Exchange,
@@ -47,18 +47,16 @@ export class Http2Exchange implements Exchange {
     if (this.#stream.destroyed) return
     const isHead = this.method === 'HEAD'
     const endStream = isHead || body.length === 0
-    this.#stream.respond({ ':status': status, ...asHeaders(headers), 'content-length': body.length }, { endStream })
+    this.#stream.respond({ ':status': status, ...headers, 'content-length': body.length }, { endStream })
     if (!endStream) this.#stream.end(body)
   }
 
   stream(status: number, headers: ResponseHeaders): ResponseStream {
     const stream = this.#stream
-    if (!stream.destroyed) stream.respond({ ':status': status, ...asHeaders(headers) })
+    if (!stream.destroyed) stream.respond({ ':status': status, ...headers })
     return {
       write: (chunk) => stream.destroyed || stream.write(chunk),
-      drained: async () => {
-        if (!this.closed.aborted) await Promise.race([once(stream, 'drain'), once(stream, 'close')])
-      },
+      drained: () => drained(stream, this.closed),
       end: () => stream.end(),
     }
   }
@@ -66,10 +64,6 @@ export class Http2Exchange implements Exchange {
   abort(): void {
     this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
   }
-}
-
-function asHeaders(headers: ResponseHeaders): Record<string, string | string[]> {
-  return headers as Record<string, string | string[]>
 }
 
 /** HTTP/2 names are in lower case already; pseudo headers are not headers. */

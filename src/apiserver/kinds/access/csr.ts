@@ -18,37 +18,13 @@ import { dnsLabel, dnsSubdomain, MAX_DNS_SUBDOMAIN_LENGTH } from '../names.ts'
 import { specDifference } from '../pods/spec-difference.ts'
 import type { KindRules } from '../rules.ts'
 import type { WriteContext } from '../strategy.ts'
+import { CERTIFICATE_USAGES } from './certificate-usages.ts'
 
 export const MIN_CERTIFICATE_SECONDS = 600
 
 const legacySigner = 'kubernetes.io/legacy-unknown'
 const finalConditions = ['Approved', 'Denied', 'Failed']
 const approvalConditions = ['Approved', 'Denied']
-const usages = [
-  'any',
-  'cert sign',
-  'client auth',
-  'code signing',
-  'content commitment',
-  'crl sign',
-  'data encipherment',
-  'decipher only',
-  'digital signature',
-  'email protection',
-  'encipher only',
-  'ipsec end system',
-  'ipsec tunnel',
-  'ipsec user',
-  'key agreement',
-  'key encipherment',
-  'microsoft sgc',
-  'netscape sgc',
-  'ocsp signing',
-  's/mime',
-  'server auth',
-  'signing',
-  'timestamping',
-]
 
 export const CSR_RULES: KindRules = {
   name: () => [],
@@ -123,7 +99,9 @@ function checkRequest(csr: Fields, old: Fields | undefined): FieldError[] {
   const short = 'may not specify a duration less than 600 seconds (10 minutes)'
   return [
     ...(listed.length === 0 ? [requiredField('spec.usages')] : []),
-    ...(sameUsages ? [] : checkEach(listed, 'spec.usages', (usage, at) => checkSupported(usage, at, usages))),
+    ...(sameUsages
+      ? []
+      : checkEach(listed, 'spec.usages', (usage, at) => checkSupported(usage, at, CERTIFICATE_USAGES))),
     ...(sameUsages
       ? []
       : checkEach(listed, 'spec.usages', (usage, at, index) =>
