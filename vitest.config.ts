@@ -13,7 +13,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/contract/**/*.test.ts', 'test/repository/**/*.test.ts'],
+          include: ['src', 'test/attack', 'test/contract', 'test/repository'].map((folder) => `${folder}/**/*.test.ts`),
         },
       },
       { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'] } },

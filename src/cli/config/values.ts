@@ -3,6 +3,7 @@
  */
 import { resolve } from 'node:path'
 import * as v from 'valibot'
+import { canonicalIpAddress } from '../../identity/ip-address.ts'
 import { formatAddress, type ListenAddress } from '../../telemetry/listen.ts'
 import type { ValueType } from './option.ts'
 
@@ -19,6 +20,16 @@ export const filePath: ValueType<string> = {
       v.transform((text) => resolve(baseDir, text)),
     ),
   toPlain: (path) => path,
+}
+
+/** Stands for the standard output where a file could be named. */
+export const STANDARD_OUTPUT = '-'
+
+/** A file to write, or `-`. */
+export const outputPath: ValueType<string> = {
+  ...filePath,
+  expected: 'a path, or - for standard output',
+  schema: (baseDir) => v.union([v.literal(STANDARD_OUTPUT), filePath.schema(baseDir)]),
 }
 
 export const text: ValueType<string> = {
@@ -68,10 +79,39 @@ export function listOf<T>(element: ValueType<T>): ValueType<readonly T[]> {
   }
 }
 
-const MS_PER_UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+/** Some of the choices, in an order that means something: at least one, and none twice. */
+export function orderOf<const T extends string>(placeholder: string, choices: readonly T[]): ValueType<readonly T[]> {
+  const isChoice = (given: string): given is T => (choices as readonly string[]).includes(given)
+  return {
+    ...listOf(oneOf(placeholder, choices)),
+    expected: `a list of ${choices.join(', ')}, each at most once`,
+    schema: () =>
+      v.pipe(
+        v.array(v.string()),
+        v.nonEmpty('it is empty'),
+        v.check(
+          (given) => given.every(isChoice),
+          ({ input }) => `${quoted(input.find((piece) => !isChoice(piece)))} is none of them`,
+        ),
+        v.check(
+          (given) => repeated(given) === undefined,
+          ({ input }) => `${quoted(repeated(input))} stands there more than once`,
+        ),
+        v.transform((given) => given.filter(isChoice)),
+      ),
+  }
+}
+
+function repeated(list: readonly string[]): string | undefined {
+  return list.find((piece, index) => list.indexOf(piece) !== index)
+}
+
+const MS_PER_UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** Longest duration a timer of the runtime can wait. */
 export const MAX_DURATION_MS = 2 ** 31 - 1
+/** A hundred years: beyond it somebody mistook the unit. */
+export const MAX_PERIOD_MS = 36_500 * 86_400_000
 
 /** A duration in the spelling of Kubernetes, `1m30s`; in milliseconds once read. */
 export const duration: ValueType<number> = {
@@ -80,26 +120,60 @@ export const duration: ValueType<number> = {
   fromText: (given) => given,
   schema: () =>
     parsed((given) => {
-      if (!/^(?:\d+(?:ms|s|m|h))+$/.test(given)) throw new Error('it has no number with a unit (ms, s, m, h)')
-      let totalMs = 0
-      for (const [, count, unit] of given.matchAll(/(\d+)(ms|s|m|h)/g))
-        totalMs += Number(count) * (MS_PER_UNIT[unit ?? ''] ?? 0)
+      const totalMs = millisecondsOf(given, ['ms', 's', 'm', 'h'])
       if (totalMs > MAX_DURATION_MS) throw new Error('it is longer than 24 days')
       return totalMs
     }),
-  toPlain: formatDuration,
+  toPlain: (durationMs) => formatMs(durationMs, ['h', 'm', 's', 'ms']),
 }
 
-function formatDuration(durationMs: number): string {
-  let restMs = durationMs
+/** How long something is good for, by the calendar and not by a timer: `365d`, `12h`. In milliseconds once read. */
+export const period: ValueType<number> = {
+  placeholder: 'period',
+  expected: 'a period such as 365d, 12h or 10m',
+  fromText: (given) => given,
+  schema: () =>
+    parsed((given) => {
+      const totalMs = millisecondsOf(given, ['s', 'm', 'h', 'd'])
+      if (totalMs > MAX_PERIOD_MS) throw new Error('it is longer than a hundred years')
+      return totalMs
+    }),
+  toPlain: (periodMs) => formatMs(periodMs, ['d', 'h', 'm', 's']),
+}
+
+function millisecondsOf(given: string, units: readonly string[]): number {
+  if (!new RegExp(`^(?:\\d+(?:${units.join('|')}))+$`).test(given))
+    throw new Error(`it has no number with a unit (${units.join(', ')})`)
+  let totalMs = 0
+  for (const [, count, unit] of given.matchAll(/(\d+)(ms|[smhd])/g))
+    totalMs += Number(count) * (MS_PER_UNIT[unit ?? ''] ?? 0)
+  return totalMs
+}
+
+function formatMs(totalMs: number, units: readonly string[]): string {
+  let restMs = totalMs
   let shown = ''
-  for (const unit of ['h', 'm', 's', 'ms']) {
+  for (const unit of units) {
     const unitMs = MS_PER_UNIT[unit] ?? 1
     const count = Math.floor(restMs / unitMs)
     restMs -= count * unitMs
     if (count > 0) shown += `${count}${unit}`
   }
   return shown === '' ? '0s' : shown
+}
+
+/** An IPv4 or IPv6 address, without a zone; in its shortest spelling once read. */
+export const ipAddress: ValueType<string> = {
+  placeholder: 'ip',
+  expected: 'an IP address',
+  fromText: (given) => given,
+  schema: () =>
+    parsed((given) => {
+      const address = canonicalIpAddress(given)
+      if (address === undefined) throw new Error('it is no IP address')
+      return address
+    }),
+  toPlain: (given) => given,
 }
 
 /** Where to listen: `127.0.0.1:10551`, `[::1]:10551`, `localhost:0`. */

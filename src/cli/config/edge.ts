@@ -1,0 +1,45 @@
+/**
+ * The configuration of `causeway edge`.
+ */
+import { drainTimeout, logFormat, logLevel } from './common.ts'
+import { option, optional, type Role, type ValuesOf } from './option.ts'
+import { filePath, listenAddress, listOf, text } from './values.ts'
+
+/** What `edge join` needs, and `edge` when it has not joined yet. */
+export const joinOptions = {
+  hub: option({
+    type: listOf(text),
+    default: '',
+    description: 'address of the hub, such as https://hub.example.com:10000; remembered after joining',
+  }),
+  tokenFile: optional({
+    type: text,
+    description: 'file with the join token, or - for standard input; the file is removed after joining',
+  }),
+  nodeName: optional({ type: text, description: 'name of this node in the cluster; without it the host name' }),
+  dataDir: option({
+    type: filePath,
+    default: '/var/lib/causeway',
+    description: 'folder for certificates, keys and everything this node keeps; made if missing',
+  }),
+  drainTimeout,
+  logLevel,
+  logFormat,
+}
+
+const options = {
+  ...joinOptions,
+  caCert: optional({ type: filePath, description: "the hub's CA, when you bring certificates of your own" }),
+  edgeCert: optional({ type: filePath, description: 'certificate of this node, signed by that CA' }),
+  edgeKey: optional({ type: filePath, description: 'key of --edge-cert' }),
+  healthAddress: option({
+    type: listenAddress,
+    default: '127.0.0.1:10554',
+    description:
+      'where /healthz, /livez, /readyz and /metrics are served, without authentication; port 0 picks a free port',
+  }),
+}
+
+export type EdgeConfig = ValuesOf<typeof options>
+
+export const edgeRole: Role<typeof options> = { name: 'edge', options }

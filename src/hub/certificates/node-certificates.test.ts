@@ -1,0 +1,181 @@
+import { Registry } from 'prom-client'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type EmbeddedApiServer, silentLogger, startEmbedded } from '../../../test/support/embedded-apiserver.ts'
+import { readCertificates } from '../../identity/certificate.ts'
+import { createRequest } from '../../identity/csr.ts'
+import { userName } from '../../identity/distinguished-name.ts'
+import { generateKeys, keyMatchesCertificate } from '../../identity/keys.ts'
+import { nodeOfSubject, nodeSubject } from '../../identity/node-name.ts'
+import { certificateSigningRequests } from '../../kube/client/kinds.ts'
+import type { CertificateSigningRequest } from '../../kube/client/types.ts'
+import { systemClock } from '../../telemetry/clock.ts'
+import type { RunningPart } from '../../telemetry/lifecycle.ts'
+import { CsrKeeper } from './csr-keeper.ts'
+import { CSR_LABEL } from './csr-object.ts'
+import { CertificateMetrics } from './metrics.ts'
+import { contentFor, NodeCertificates } from './node-certificates.ts'
+import type { Purpose } from './template.ts'
+
+let server: EmbeddedApiServer
+let certificates: NodeCertificates
+let keeper: CsrKeeper
+let running: RunningPart | undefined
+const ownUser = 'kubernetes-admin'
+const never = new AbortController().signal
+
+beforeAll(async () => {
+  server = await startEmbedded({ tokensCsv: 'mallory-token,mallory,1,system:masters\n' })
+})
+afterAll(() => server.stop())
+
+beforeEach(async () => {
+  const { client } = server
+  const metrics = new CertificateMetrics(new Registry())
+  const endpointAddressesOf = (): string[] => ['127.0.0.1', '::1', '169.254.30.10']
+  const content = { client, lifeSeconds: 3600, clusterDomain: 'cluster.local', endpointAddressesOf }
+  const common = { client, clock: systemClock, audit: silentLogger(), metrics, ownUser: await userOf() }
+  keeper = new CsrKeeper({
+    ...common,
+    logger: silentLogger(),
+    contentFor: (node, purpose) => contentFor(content, node, purpose),
+  })
+  certificates = new NodeCertificates({ ...content, ...common, keeper })
+})
+
+afterEach(async () => {
+  await running?.stop(AbortSignal.abort())
+  running = undefined
+})
+
+async function userOf(): Promise<string> {
+  const probe = await server.client.resource(certificateSigningRequests).create(
+    {
+      metadata: { generateName: 'probe-' },
+      spec: {
+        request: Buffer.from(await request('serving')).toString('base64'),
+        signerName: 'example.com/nobody',
+        usages: ['server auth'],
+      },
+    },
+    { dryRun: 'All' },
+  )
+  return probe.spec.username ?? ownUser
+}
+
+async function request(purpose: Purpose, extra: readonly string[] = []): Promise<string> {
+  const { privateKey } = await generateKeys()
+  const { dnsNames, ipAddresses } = await contentOf(purpose)
+  const names = { dnsNames, ipAddresses: [...ipAddresses, ...extra] }
+  return await createRequest({ subject: nodeSubject('edge-1'), names }, privateKey)
+}
+
+async function contentOf(purpose: Purpose): Promise<{ dnsNames: readonly string[]; ipAddresses: readonly string[] }> {
+  return certificates === undefined ? { dnsNames: [], ipAddresses: [] } : await certificates.content('edge-1', purpose)
+}
+
+async function startKeeper(): Promise<void> {
+  running = await keeper.start()
+}
+
+describe('NodeCertificates', () => {
+  it.each<Purpose>(['serving', 'client'])('has the cluster sign a %s certificate', async (purpose) => {
+    await startKeeper()
+    const pem = await certificates.request('edge-1', purpose, Buffer.from(await request(purpose)), never)
+    const [certificate] = readCertificates(pem ?? '', 'the answer')
+    expect(nodeOfSubject(certificate.subject)).toBe('edge-1')
+    expect(certificate.extendedKeyUsages).toEqual([purpose === 'serving' ? 'serverAuth' : 'clientAuth'])
+    const expected = purpose === 'serving' ? ['10.96.0.1', '127.0.0.1', '169.254.30.10', '::1'] : []
+    expect(certificate.names.ipAddresses.toSorted()).toEqual(expected.toSorted())
+    expect(certificate.notAfterMs - Date.now()).toBeLessThanOrEqual(3600_000)
+  })
+
+  it('goes on with the same request when asked again, on another hub too', async () => {
+    const csr = Buffer.from(await request('serving'))
+    const gone = AbortSignal.abort()
+    expect(await certificates.request('edge-1', 'serving', csr, gone)).toBeUndefined()
+    await startKeeper()
+    const [first, second] = await Promise.all([
+      certificates.request('edge-1', 'serving', csr, never),
+      certificates.request('edge-1', 'serving', csr, never),
+    ])
+    expect(first).toBeDefined()
+    expect(second).toBe(first)
+  })
+
+  it('refuses a request for the API server’s public address, and creates nothing', async () => {
+    const before = await server.client.resource(certificateSigningRequests).list()
+    const asked = certificates.request(
+      'edge-1',
+      'serving',
+      Buffer.from(await request('serving', ['203.0.113.7'])),
+      never,
+    )
+    await expect(asked).rejects.toMatchObject({ code: 'content-mismatch', details: { expected: expect.anything() } })
+    const after = await server.client.resource(certificateSigningRequests).list()
+    expect(after.items).toHaveLength(before.items.length)
+  })
+
+  it('refuses the request of one node in the name of another', async () => {
+    const asked = certificates.request('edge-2', 'client', Buffer.from(await request('client')), never)
+    await expect(asked).rejects.toMatchObject({ code: 'content-mismatch' })
+  })
+
+  it('denies imitations by others and leaves the requests of kubelets alone', async () => {
+    await startKeeper()
+    const mallory = server.clientWithToken('mallory-token').resource(certificateSigningRequests)
+    // The signer whose requests nobody else approves: those of kubelets' own clients have an approver in the cluster.
+    const spec = async (): Promise<CertificateSigningRequest['spec']> => ({
+      request: Buffer.from(await request('serving')).toString('base64'),
+      signerName: 'kubernetes.io/kubelet-serving',
+      usages: ['digital signature', 'server auth'],
+    })
+    await mallory.create({ metadata: { name: 'csr-of-a-kubelet' }, spec: await spec() })
+    await mallory.create({ metadata: { name: 'causeway-edge-serving-1' }, spec: await spec() })
+    await mallory.create({ metadata: { name: 'labelled', labels: { [CSR_LABEL]: 'serving' } }, spec: await spec() })
+    for (const name of ['causeway-edge-serving-1', 'labelled']) {
+      const settled = await keeper.settled(await mallory.get(name), never)
+      expect(settled.status?.conditions).toMatchObject([{ type: 'Denied', reason: 'CausewayImitation' }])
+    }
+    expect((await mallory.get('csr-of-a-kubelet')).status).toEqual({})
+  })
+
+  it('does not hand out a certificate for a request that somebody put in our place', async () => {
+    const csr = Buffer.from(await request('serving'))
+    await certificates.request('edge-1', 'serving', csr, AbortSignal.abort())
+    const csrs = server.client.resource(certificateSigningRequests)
+    const { items } = await csrs.list({ labelSelector: CSR_LABEL })
+    const own = items.find(({ status }) => status?.conditions === undefined)
+    if (own === undefined) throw new Error('the request was not created')
+    const name = own.metadata?.name ?? ''
+    await csrs.delete(name)
+    await server
+      .clientWithToken('mallory-token')
+      .resource(certificateSigningRequests)
+      .create({ metadata: { name }, spec: own.spec })
+    const asked = certificates.request('edge-1', 'serving', csr, never)
+    await expect(asked).rejects.toMatchObject({
+      code: 'not-issued',
+      message: expect.stringContaining('mallory created'),
+    })
+  })
+
+  it('refuses a request whose proof of possession is bad', async () => {
+    const pem = await createRequest(
+      { subject: userName('system:node:edge-1', ['system:nodes']) },
+      (await generateKeys()).privateKey,
+    )
+    const der = Buffer.from(pem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64')
+    der[der.length - 3] = (der[der.length - 3] ?? 0) ^ 1
+    const broken = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString('base64').replaceAll(/.{64}/g, '$&\n')}\n-----END CERTIFICATE REQUEST-----\n`
+    const asked = certificates.request('edge-1', 'client', Buffer.from(broken), never)
+    await expect(asked).rejects.toMatchObject({ code: 'bad-proof' })
+  })
+
+  it('the key in the certificate is the one that asked', async () => {
+    await startKeeper()
+    const { privateKey } = await generateKeys()
+    const csr = await createRequest({ subject: nodeSubject('edge-1') }, privateKey)
+    const pem = await certificates.request('edge-1', 'client', Buffer.from(csr), never)
+    expect(keyMatchesCertificate(privateKey, readCertificates(pem ?? '', 'it')[0])).toBe(true)
+  })
+})

@@ -1,0 +1,60 @@
+/**
+ * One control plane behind the hub, as the hub's routes see it: who signs, which tokens count, who owns which name. Hubs of
+ * the same cluster share all of it through the cluster's own API server; nothing is kept on a hub's disk.
+ */
+import type { Certificate } from '../../identity/certificate.ts'
+import type { CertificateAuthority } from '../../identity/issue.ts'
+import type { JoinClaims } from '../../identity/join-token.ts'
+import type { Claim, HeldClaim, Joining, KeyFingerprint, Presented } from '../claims/claim.ts'
+
+/** What signs the certificates of edges, and whose signatures on them count. */
+export interface HubAuthority {
+  readonly signing: CertificateAuthority
+  /** The signing CA and, during a roll-over, those before it. */
+  readonly trust: readonly Certificate[]
+}
+
+/** How the cluster's API server is recognised. A join token pins both members. */
+export interface KubernetesTrust {
+  /** PEM of every CA that may have signed the API server's certificate. */
+  readonly caPem: string
+  /** The name in the API server's certificate. */
+  readonly apiServerName: string
+}
+
+/** The join tokens of the cluster. Every refusal is a `Refusal`; a cluster that cannot be asked is `cluster-unavailable`. */
+export interface JoinTokens {
+  /** Checks signature, times, audience and that the token is on record and not revoked. */
+  verify(jwt: string): Promise<JoinClaims>
+  /** Counts a use of a token that has a limit. The same node with the same key again is the same use. */
+  use(claims: JoinClaims, node: string, key: KeyFingerprint): Promise<void>
+}
+
+/** The claims of the cluster. Writes are seen by all hubs; a lost race is judged again by the same rules. */
+export interface Claims {
+  /** As far as this hub knows, without asking: for what happens on every request of a node. */
+  known(node: string): Claim | undefined
+  byToken(joining: Omit<Joining, 'nowMs'>): Promise<HeldClaim>
+  /** Records and allows the use of a certificate, or refuses it. */
+  byCertificate(presented: Omit<Presented, 'nowMs'>): Promise<HeldClaim>
+  byRotation(node: string, presented: KeyFingerprint, wanted: KeyFingerprint): Promise<HeldClaim>
+  /** For lists and metrics only; never decides anything. */
+  certificateIssued(node: string, endsMs: number): Promise<void>
+  /** False if nobody held the name. */
+  forget(node: string): Promise<boolean>
+  /** Hears of each change, whichever hub made it; also of those that were missed while the API server was away. */
+  onChange(listener: (node: string, claim: Claim | undefined) => void): () => void
+}
+
+export interface ClusterNodes {
+  exists(name: string): Promise<boolean>
+}
+
+export interface Cluster {
+  readonly name: string
+  authority(): HubAuthority
+  kubernetes(): KubernetesTrust
+  readonly tokens: JoinTokens
+  readonly claims: Claims
+  readonly nodes: ClusterNodes
+}

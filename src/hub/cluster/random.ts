@@ -1,0 +1,11 @@
+/** Chance as a dependency, so that tests can foretell ids, keys and waits. */
+import { randomBytes } from 'node:crypto'
+
+export interface Random {
+  /** Bytes that nobody can guess. */
+  bytes(count: number): Buffer
+  /** From 0 up to but not including 1; for spreading waits, not for secrets. */
+  fraction(): number
+}
+
+export const systemRandom: Random = { bytes: (count) => randomBytes(count), fraction: () => Math.random() }

@@ -1,0 +1,96 @@
+/**
+ * The control socket of a role: a unix socket in its data folder by which the person who may read that folder asks the running
+ * process how it is. It only tells; whatever changes something goes through the cluster, with that person's own rights.
+ */
+import { chmodSync, rmSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { HttpDrain } from './http-drain.ts'
+import type { Part, RunningPart } from './lifecycle.ts'
+
+export const CONTROL_SOCKET_NAME = 'control.sock'
+const ownerOnly = 0o600
+/** What the kernel has room for in the address of a unix socket, its closing zero left out. */
+export const MAX_SOCKET_PATH_BYTES = 107
+/** One person at a terminal, perhaps with a script beside. */
+export const MAX_CONTROL_CONNECTIONS = 16
+/** The other end is on this machine and asks for a name. */
+export const CONTROL_REQUEST_TIMEOUT_MS = 5_000
+
+/** Each answers one path with a value that is printed as JSON. */
+export type ControlAnswers = Readonly<Record<string, () => unknown>>
+
+export class ControlSocketError extends Error {
+  override readonly name = 'ControlSocketError'
+}
+
+export class ControlSocket implements Part {
+  readonly name = 'control socket'
+  readonly #path: string
+  readonly #answers: ControlAnswers
+
+  /** Only one process may use the folder: a socket found there is a leftover and is replaced. */
+  constructor(folder: string, answers: ControlAnswers) {
+    this.#path = join(folder, CONTROL_SOCKET_NAME)
+    this.#answers = answers
+  }
+
+  async start(_signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
+    const path = this.#path
+    if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES)
+      throw new ControlSocketError(
+        `the path ${path} is longer than the ${MAX_SOCKET_PATH_BYTES} bytes a socket may have; choose a shorter --data-dir`,
+      )
+    rmSync(path, { force: true })
+    const server = this.#createServer()
+    const drain = new HttpDrain(server)
+    await listenAt(server, path)
+    chmodSync(path, ownerOnly)
+    server.on('error', fail)
+    return {
+      stop: async (deadline) => {
+        await drain.close(deadline)
+        rmSync(path, { force: true })
+      },
+    }
+  }
+
+  #createServer(): Server {
+    const limits = { headersTimeout: CONTROL_REQUEST_TIMEOUT_MS, requestTimeout: CONTROL_REQUEST_TIMEOUT_MS }
+    const server = createServer(limits, (request, response) => void this.#serve(request, response))
+    server.maxConnections = MAX_CONTROL_CONNECTIONS
+    return server
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    request.resume()
+    const answer = Object.hasOwn(this.#answers, request.url ?? '') ? this.#answers[request.url ?? ''] : undefined
+    if (request.method !== 'GET' || answer === undefined) {
+      const known = Object.keys(this.#answers).join(', ')
+      return send(response, 404, { message: `this process answers GET on ${known}` })
+    }
+    try {
+      send(response, 200, await answer())
+    } catch (error) {
+      send(response, 500, { message: error instanceof Error ? error.message : String(error) })
+    }
+  }
+}
+
+function listenAt(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const refused = (cause: Error): void =>
+      reject(new ControlSocketError(`cannot make the control socket ${path}: ${cause.message}`, { cause }))
+    server.once('error', refused)
+    server.listen({ path }, () => {
+      server.off('error', refused)
+      resolve()
+    })
+  })
+}
+
+function send(response: ServerResponse, status: number, value: unknown): void {
+  const body = `${JSON.stringify(value)}\n`
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+  response.end(body)
+}
