@@ -6,9 +6,12 @@ import type { HealthChecks } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { formatAddress, type ListenAddress } from '../telemetry/listen.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { composeApiServer, tlsFiles } from './compose.ts'
+import type { AuditSink } from './audit/sink.ts'
+import type { AuthorizationMode } from './auth/modes.ts'
+import { type CaBundle, composeApiServer, tlsFiles } from './compose.ts'
 import type { ReplaceableController } from './controllers/controllers.ts'
-import { loadPki, type ServerNames, writeAdminKubeconfig } from './pki/pki.ts'
+import { loadPki, type Pki, writeAdminKubeconfig } from './pki/pki.ts'
+import { SharedAuthorities } from './pki/shared-authorities.ts'
 import type { Listener } from './serving/listener.ts'
 import type { Store } from './storage/store.ts'
 
@@ -23,11 +26,15 @@ export interface ApiServerSettings {
   readonly health: HealthChecks
   readonly registry: Registry
   readonly tokens?: { readonly csv: string; readonly source: string }
-  readonly clientCas?: readonly { readonly pem: string; readonly source: string }[]
+  readonly clientCas?: readonly CaBundle[]
+  readonly authorizationModes?: readonly AuthorizationMode[]
+  readonly auditLog?: AuditSink
   readonly disabledAdmissionPlugins?: readonly string[]
   readonly skippedControllers?: readonly ReplaceableController[]
   /** True when other API servers may use the same store. */
   readonly sharesStore: boolean
+  /** Whether those servers have their CAs and ServiceAccount key in the store, and not each its own on its disk. */
+  readonly sharesPki?: boolean
   openStore(): Promise<Store>
 }
 
@@ -68,13 +75,15 @@ export class ApiServer implements Part {
       dnsNames: [...serviceNames, 'localhost', ...dnsNames],
       ipAddresses: ['127.0.0.1', '::1', KUBERNETES_SERVICE_IP, ...ipAddresses],
     }
-    const pki = await loadPki(dataDir, names, clock)
     const store = await this.#settings.openStore()
     const running: RunningPart[] = [{ stop: () => store.close() }]
     try {
+      const shared = this.#settings.sharesPki === true ? new SharedAuthorities(store, dataDir) : undefined
+      const load = (): Promise<Pki> => loadPki(dataDir, names, clock, shared)
+      const pki = await load()
       const { parts, listener } = composeApiServer({ ...this.#settings, address, pki, store })
       for (const part of parts) running.push(await part.start(signal, fail))
-      running.push(this.#keepCertificatesFresh(listener, names))
+      running.push(this.#keepCertificatesFresh(listener, load))
       const host = ['0.0.0.0', '::'].includes(listener.address.host) ? '127.0.0.1' : listener.address.host
       this.#url = `https://${formatAddress({ host, port: listener.address.port })}`
       await writeAdminKubeconfig(this.adminKubeconfig, this.#url, pki)
@@ -86,15 +95,15 @@ export class ApiServer implements Part {
   }
 
   /** A server that runs for a year must not end with its certificate; loading makes again what nears its end. */
-  #keepCertificatesFresh(listener: Listener, names: ServerNames): RunningPart {
-    const { clock, dataDir, logger } = this.#settings
+  #keepCertificatesFresh(listener: Listener, load: () => Promise<Pki>): RunningPart {
+    const { clock, logger, clientCas } = this.#settings
     const stopped = new AbortController()
     const run = async (): Promise<void> => {
       for (;;) {
         await clock.sleep(CERTIFICATE_CHECK_MS, stopped.signal)
         try {
-          const pki = await loadPki(dataDir, names, clock)
-          listener.replaceCertificate(tlsFiles(pki))
+          const pki = await load()
+          listener.replaceCertificate(tlsFiles(pki, clientCas))
           await writeAdminKubeconfig(this.adminKubeconfig, this.#url, pki)
         } catch (error) {
           logger.error({ err: error }, 'the certificates could not be renewed; it will be tried again')

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
-import { certificatePem, readCertificates } from '../identity/certificate.ts'
+import { type Certificate, certificatePem, readCertificates } from '../identity/certificate.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import type { HealthChecks } from '../telemetry/health.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
@@ -12,14 +12,17 @@ import { formatAddress, type ListenAddress } from '../telemetry/listen.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import { lookupIn } from './admission/lookup.ts'
 import { admissionPlugins } from './admission/plugins.ts'
+import { Audit } from './audit/audit.ts'
+import type { AuditSink } from './audit/sink.ts'
 import type { Authenticator } from './auth/authenticator.ts'
 import { CertificateAuthenticator } from './auth/authn/client-certificate.ts'
 import { RequestHeaderAuthenticator } from './auth/authn/request-header.ts'
 import { StaticTokens } from './auth/authn/static-tokens.ts'
+import { type AuthorizationMode, allowsAnonymous } from './auth/modes.ts'
 import { NodeGraph } from './auth/node/graph.ts'
 import { EscalationCheck } from './auth/rbac/escalation.ts'
 import { RbacView } from './auth/rbac/view.ts'
-import { standardAuthorizer } from './auth/standard-authorizer.ts'
+import { DEFAULT_AUTHORIZATION_MODES, standardAuthorizer } from './auth/standard-authorizer.ts'
 import { serviceAccountTokens } from './auth/tokens/authenticator.ts'
 import { TokenIssuer } from './auth/tokens/issuer.ts'
 import { legacyServiceAccountTokens } from './auth/tokens/legacy-authenticator.ts'
@@ -41,9 +44,12 @@ import { chain, type Handler, type RequestContext } from './chain/handler.ts'
 import { withImpersonation } from './chain/impersonation.ts'
 import { withInFlightLimits } from './chain/in-flight.ts'
 import { withRequestInfo } from './chain/request-info.ts'
+import { withRequestLog } from './chain/request-log.ts'
+import { withRequestMetrics } from './chain/request-metrics.ts'
 import { ServiceAllocator } from './controllers/cluster-ip.ts'
 import { composeControllers, type ReplaceableController } from './controllers/controllers.ts'
 import { DEFAULT_SERVICE_CIDR, ServiceRange } from './controllers/ip-range.ts'
+import { ServiceWriter } from './controllers/service-writer.ts'
 import type { Trust } from './controllers/trust-config-map.ts'
 import { Admission } from './core/admission.ts'
 import { CoreHandler } from './core/core-handler.ts'
@@ -55,13 +61,16 @@ import { feedPolicy } from './core/policy-feed.ts'
 import { Reader } from './core/read.ts'
 import { Reviews } from './core/reviews.ts'
 import { Subresources } from './core/subresources/subresources.ts'
-import { Writer } from './core/write/writer.ts'
 import { delegation } from './delegation/delegate.ts'
 import { notFoundHandler } from './delegation/not-found.ts'
+import { routes } from './delegation/routes.ts'
 import { builtInGroupVersions } from './discovery/built-in.ts'
 import { DiscoveryDocuments } from './discovery/documents.ts'
 import { DiscoveryRegistry } from './discovery/source.ts'
 import { strategyOf } from './kinds/registry.ts'
+import { createMetrics } from './metrics/metrics.ts'
+import { addObjectMetrics } from './metrics/object-metrics.ts'
+import { measuredStore } from './metrics/store-metrics.ts'
 import { OpenApiDocuments } from './openapi/documents.ts'
 import { builtInParts, OpenApiRegistry } from './openapi/source.ts'
 import type { Pki } from './pki/pki.ts'
@@ -82,13 +91,23 @@ export interface ApiServerOptions {
   readonly registry: Registry
   /** The text of a token file, and its name for messages. */
   readonly tokens?: { readonly csv: string; readonly source: string }
+  /** Asked in this order. */
+  readonly authorizationModes?: readonly AuthorizationMode[]
   readonly disabledAdmissionPlugins?: readonly string[]
   /** Controllers to leave to a kube-controller-manager. */
   readonly skippedControllers?: readonly ReplaceableController[]
   /** True when other API servers may use the same store. */
   readonly sharesStore: boolean
   /** Further CAs whose client certificates are believed, in PEM. */
-  readonly clientCas?: readonly { readonly pem: string; readonly source: string }[]
+  readonly clientCas?: readonly CaBundle[]
+  /** Where audit events go; absent: nowhere. */
+  readonly auditLog?: AuditSink
+}
+
+/** Certificates in PEM, and where they are from, for messages. */
+export interface CaBundle {
+  readonly pem: string
+  readonly source: string
 }
 
 export interface ApiServer {
@@ -98,33 +117,52 @@ export interface ApiServer {
 }
 
 export function composeApiServer(options: ApiServerOptions): ApiServer {
-  const { store, clock, pki, health, registry } = options
+  const { clock, pki, health, registry } = options
+  const metrics = createMetrics(registry)
+  const audit = new Audit(registry, options.auditLog)
+  const store = measuredStore(options.store, clock, registry)
   const logger = componentLogger(options.logger, 'apiserver')
   const cache = new ObjectCache(store, logger)
+  addObjectMetrics(registry, cache)
   const view = new RbacView()
   const graph = new NodeGraph()
-  const authorizer = standardAuthorizer({ graph, source: view, alwaysAllowPaths: ['/healthz', '/livez', '/readyz'] })
+  const modes = options.authorizationModes ?? DEFAULT_AUTHORIZATION_MODES
+  const authorizer = standardAuthorizer({
+    graph,
+    source: view,
+    modes,
+    alwaysAllowPaths: ['/healthz', '/livez', '/readyz'],
+  })
   const escalation = new EscalationCheck(view, authorizer)
   const serviceRange = new ServiceRange(DEFAULT_SERVICE_CIDR)
+  const allocator = new ServiceAllocator({
+    cache,
+    clock,
+    range: serviceRange,
+    ...(options.sharesStore ? { store } : {}),
+  })
   const admission = new Admission([
     ...admissionPlugins(
       { lookup: lookupIn(cache), clock, authorizer, escalation },
       options.disabledAdmissionPlugins ?? [],
     ),
     // Last: addresses are handed out only for what everybody else lets pass.
-    new ServiceAllocator({ cache, clock, range: serviceRange }),
+    allocator,
   ])
   const find = objectLookup(cache, store)
   const issuer = new TokenIssuer({ key: pki.serviceAccountKey })
   const tokens = tokenAuthenticator(options, issuer, find)
   const tokenSubresource = new TokenSubresource({ issuer, find, clock, admission })
-  const writer = new Writer({
-    store,
-    cache,
-    clock,
-    admission,
-    strategyOf: ({ stored }) => strategyOf(stored.apiVersion, stored.kind),
-  })
+  const writer = new ServiceWriter(
+    {
+      store,
+      cache,
+      clock,
+      admission,
+      strategyOf: ({ stored }) => strategyOf(stored.apiVersion, stored.kind),
+    },
+    allocator,
+  )
   const reader = new Reader(store, cache, (ms, signal) => clock.sleep(ms, signal))
   const subresources = new Subresources({ reader, writer, clock, authorizer, nodes: undefined })
   const reviews = new Reviews({ authorizer, reviewToken: (review) => reviewToken(review, tokens, issuer.apiAudiences) })
@@ -142,7 +180,10 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
   const served = builtInGroupVersions()
   const listener = new Listener({
     address: options.address,
-    tls: tlsFiles(pki),
+    tls: tlsFiles(pki, options.clientCas),
+    clock,
+    handshakeFailed: () => metrics.access.handshakeFailed(),
+    connectionRefused: () => metrics.access.connectionRefused(),
     serve: (exchange) => void handler(contextOf(exchange, clock)),
   })
   const discovery = new DiscoveryDocuments({ source: new DiscoveryRegistry(served), serverAddress: '127.0.0.1:6443' })
@@ -152,6 +193,8 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
     [
       // Probes first: they must answer whatever else is wrong.
       healthHandler(health, registry),
+      // Paths and methods that do not go together end here.
+      routes,
       // What the API offers, for everybody who may know.
       documentsHandler({ discovery, openApi }),
       // How others check our tokens.
@@ -168,8 +211,12 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
   const uid = { flowSchemaUid: randomUUID(), priorityLevelUid: randomUUID() }
   const handler = chain(
     [
-      // Outermost, so that every answer can be found in the log.
+      // Outermost, so that every answer can be found in the logs.
       withAuditId,
+      // These see what was really answered, by whichever filter.
+      withRequestMetrics(metrics.requests, clock),
+      withAuditLog(audit, clock),
+      withRequestLog(logger, clock),
       // Everything below may throw; nothing gets past this.
       withErrorResponses(logger),
       // The reading on which all others decide.
@@ -179,14 +226,14 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
       withDeadline(clock),
       withAuthentication({
         authenticators: authenticators(options, new BearerAuthenticator(tokens, issuer.apiAudiences)),
-        allowAnonymous: true,
+        allowAnonymous: allowsAnonymous(modes),
+        attempted: (result, userName) => metrics.access.authenticated(result, userName),
       }),
-      // Knows who really asked; what follows may be somebody else's request.
-      withAuditLog(logger, clock),
+      // What follows may be somebody else's request.
       withImpersonation(authorizer),
       // After authentication: an overloaded server still lets its administrator in.
-      withInFlightLimits(uid),
-      withAuthorization(authorizer),
+      withInFlightLimits({ ...uid, metrics: metrics.requests }),
+      withAuthorization({ authorizer, decided: (verdict) => metrics.access.authorized(verdict) }),
     ],
     delegates,
   )
@@ -205,6 +252,8 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
     ...(options.skippedControllers === undefined ? {} : { skip: options.skippedControllers }),
   })
   const parts = [
+    // First, and therefore last to stop: it takes in the events of everything below.
+    ...(options.auditLog === undefined ? [] : [options.auditLog]),
     cachePart(cache, view, graph, clock),
     new HistoryKeeper(store, clock, logger),
     // Before anybody is served: clients count on the default objects from the first request on.
@@ -217,7 +266,7 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
 }
 
 function authenticators({ clock, pki, clientCas = [] }: ApiServerOptions, bearer: Authenticator): Authenticator[] {
-  const trust = [pki.ca.certificate, ...clientCas.flatMap(({ pem, source }) => readCertificates(pem, source))]
+  const trust = [pki.ca.certificate, ...certificatesOf(clientCas)]
   return [
     new RequestHeaderAuthenticator({
       clock,
@@ -227,6 +276,10 @@ function authenticators({ clock, pki, clientCas = [] }: ApiServerOptions, bearer
     new CertificateAuthenticator(clock, () => trust),
     bearer,
   ]
+}
+
+function certificatesOf(bundles: readonly CaBundle[]): Certificate[] {
+  return bundles.flatMap(({ pem, source }) => readCertificates(pem, source))
 }
 
 /** Every kind of bearer token; the cheapest to look up first. */
@@ -244,9 +297,10 @@ function tokenAuthenticator(
   ])
 }
 
-/** What the listener shows to clients. */
-export function tlsFiles({ serving, ca, frontProxyCa }: Pki): TlsFiles {
-  const clientCas = [ca, frontProxyCa].map(({ certificate }) => certificate.x509.toString())
+/** What the listener shows to clients. The CAs it names are how clients choose which certificate to present. */
+export function tlsFiles({ serving, ca, frontProxyCa }: Pki, further: readonly CaBundle[] = []): TlsFiles {
+  const own = [ca.certificate, frontProxyCa.certificate]
+  const clientCas = [...own, ...certificatesOf(further)].map((certificate) => certificatePem(certificate))
   return { cert: serving.certificatePem, key: serving.keyPem, clientCas }
 }
 

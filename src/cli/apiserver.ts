@@ -6,6 +6,9 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { ApiServer } from '../apiserver/api-server.ts'
+import { FileSink } from '../apiserver/audit/file-sink.ts'
+import type { AuditSink } from '../apiserver/audit/sink.ts'
+import { StreamSink } from '../apiserver/audit/stream-sink.ts'
 import { EtcdStore } from '../apiserver/storage/etcd-store.ts'
 import { LmdbStore } from '../apiserver/storage/lmdb-store.ts'
 import { MemoryStore } from '../apiserver/storage/memory-store.ts'
@@ -13,15 +16,17 @@ import type { Store } from '../apiserver/storage/store.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import { HealthChecks } from '../telemetry/health.ts'
 import { HealthServer } from '../telemetry/health-server.ts'
-import { componentLogger } from '../telemetry/logger.ts'
+import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import { createRoleRegistry } from '../telemetry/metrics.ts'
 import { BUILD } from './build.ts'
 import { type ApiServerConfig, apiServerRole } from './config/apiserver.ts'
 import { addRoleFlags } from './config/flags.ts'
 import { loadConfig } from './config/load.ts'
+import { STANDARD_OUTPUT } from './config/values.ts'
 import type { CommandContext } from './context.ts'
 import { DataDir } from './data-dir.ts'
 import { CommandError } from './failure.ts'
+import { readRegularFile } from './regular-file.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
 
 const HELP = `
@@ -70,10 +75,13 @@ async function runApiServer(context: CommandContext, config: ApiServerConfig): P
     health,
     registry,
     sharesStore: config.etcdServers.length > 0,
+    sharesPki: config.etcdServers.length > 0 && config.pkiInStore,
+    authorizationModes: config.authorizationMode,
     disabledAdmissionPlugins: config.disableAdmissionPlugins,
     skippedControllers: config.skipControllers,
     openStore: () => openStore(config, clock),
     ...(config.tokenAuthFile === undefined ? {} : { tokens: readTokens(config.tokenAuthFile) }),
+    ...auditLog(config.auditLogPath, context, logger),
     clientCas: config.clientCaFile === undefined ? [] : [readClientCas(config.clientCaFile)],
   })
   const run = {
@@ -107,6 +115,12 @@ async function openStore(config: ApiServerConfig, clock: Clock): Promise<Store> 
   return new EtcdStore({ endpoints, keyPrefix, ...(Object.keys(tls).length === 0 ? {} : { tls }) }, clock)
 }
 
+function auditLog(path: string | undefined, { stdout }: CommandContext, logger: Logger): { auditLog?: AuditSink } {
+  if (path === undefined) return {}
+  if (path === STANDARD_OUTPUT) return { auditLog: new StreamSink(stdout) }
+  return { auditLog: new FileSink({ path, logger: componentLogger(logger, 'audit') }) }
+}
+
 function readTokens(file: string): { csv: string; source: string } {
   return { csv: readText(file, 'token file'), source: file }
 }
@@ -115,10 +129,18 @@ function readClientCas(file: string): { pem: string; source: string } {
   return { pem: readText(file, 'client CA file'), source: file }
 }
 
+/** Thousands of tokens or CAs; a file that is larger was not meant. */
+export const MAX_CREDENTIAL_FILE_BYTES = 4 * 1024 * 1024
+
 function readText(file: string, what: string): string {
+  let bytes: Buffer
   try {
-    return readFileSync(file, 'utf8')
+    bytes = readRegularFile(file, { maxBytes: MAX_CREDENTIAL_FILE_BYTES })
   } catch (error) {
     throw new CommandError(`cannot read the ${what} ${file}: ${(error as Error).message}`)
   }
+  if (bytes.length > MAX_CREDENTIAL_FILE_BYTES) {
+    throw new CommandError(`the ${what} ${file} is larger than ${MAX_CREDENTIAL_FILE_BYTES} bytes`)
+  }
+  return bytes.toString('utf8')
 }

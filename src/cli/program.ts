@@ -6,8 +6,14 @@ import { addApiServerCommand } from './apiserver.ts'
 import { BUILD } from './build.ts'
 import { addConfigCommand } from './config.ts'
 import type { CommandContext } from './context.ts'
+import { addEdgeCommand } from './edge.ts'
+import { isExplained } from './explained-errors.ts'
 import { CommandError, EXIT_CODES, LoggedError } from './failure.ts'
+import { addHubCommand } from './hub.ts'
+import { addNodesCommand } from './nodes.ts'
 import { print } from './print.ts'
+import { addStatusCommand } from './status.ts'
+import { addTokenCommand } from './token.ts'
 import { addUpCommand } from './up.ts'
 import { addVersionCommand } from './version.ts'
 
@@ -73,6 +79,11 @@ function createProgram(context: CommandContext, writeHelp: (text: string) => voi
     })
   addUpCommand(program, context)
   addApiServerCommand(program, context)
+  addHubCommand(program, context)
+  addEdgeCommand(program, context)
+  addTokenCommand(program, context)
+  addNodesCommand(program, context)
+  addStatusCommand(program, context)
   addConfigCommand(program, context)
   addVersionCommand(program, context)
   return program
@@ -82,9 +93,9 @@ function report(error: unknown, { stderr }: CommandContext): number {
   // Commander has printed its own; what it calls an error is a wrong command line.
   if (error instanceof CommanderError) return EXIT_CODES.usage
   if (error instanceof LoggedError) return error.exitCode
-  if (error instanceof CommandError) {
+  if (isExplained(error)) {
     stderr.write(`error: ${error.message}\n`)
-    return error.exitCode
+    return error instanceof CommandError ? error.exitCode : EXIT_CODES.failed
   }
   stderr.write(
     `error: unexpected, please report it: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,

@@ -14,16 +14,19 @@ export interface ReadyFacts {
   /** Where the API server listens, and the kubeconfig of its administrator. */
   readonly server: string
   readonly kubeconfig: string
-  /** Names of the roles that run in this process. */
-  readonly roles: readonly string[]
+  readonly hub: string
+  /** Names of the nodes. */
+  readonly edges: readonly string[]
 }
 
 export function renderReadyScreen(facts: ReadyFacts): string {
   const health = `http://${formatAddress(facts.healthAddress)}`
   const rows: readonly [string, string][] = [
-    ['roles', `${facts.roles.join(', ')} (hub and edge are not in this version yet)`],
     ['server', `${facts.server}, the API of Kubernetes ${facts.kubernetes}`],
+    ['hub', facts.hub],
+    ['edges', facts.edges.join(', ') || 'none'],
     ['try', `kubectl --kubeconfig ${facts.kubeconfig} get namespaces`],
+    ['nodes', `npx causeway nodes --data-dir ${facts.dataDir}`],
     ['health', `${health}/readyz?verbose`],
     ['metrics', `${health}/metrics`],
     ['data', facts.dataDir],

@@ -8,7 +8,8 @@ import { type ListenAddress, ListenError } from '../telemetry/listen.ts'
 import { componentLogger, createLogger, type Logger } from '../telemetry/logger.ts'
 import { flagOf, type Role, variableOf } from './config/option.ts'
 import type { CommandContext } from './context.ts'
-import { CommandError, LoggedError } from './failure.ts'
+import { isExplained } from './explained-errors.ts'
+import { LoggedError } from './failure.ts'
 import { stopOnSignals } from './signals.ts'
 
 export interface LogSettings {
@@ -70,7 +71,7 @@ export async function runRole(
 function logged(logger: Logger, run: RoleRun, error: unknown): LoggedError {
   const failure = new LoggedError(`${run.name} failed`, { cause: error })
   if (error instanceof ListenError) logger.fatal(`${error.message}; ${run.addressRemedy(error)}`)
-  else if (error instanceof CommandError) logger.fatal(error.message)
+  else if (isExplained(error)) logger.fatal(error.message)
   else logger.fatal({ err: error }, 'unexpected error')
   return failure
 }

@@ -3,9 +3,12 @@
  */
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { Registry } from 'prom-client'
 import { ApiServer } from '../apiserver/api-server.ts'
 import { LmdbStore } from '../apiserver/storage/lmdb-store.ts'
+import { DEFAULT_NAMESPACE } from '../hub/cluster/names.ts'
 import { kubernetesVersion } from '../kube/schema/schema.ts'
+import { ControlSocket } from '../telemetry/control-socket.ts'
 import { HealthChecks } from '../telemetry/health.ts'
 import { HealthServer } from '../telemetry/health-server.ts'
 import { componentLogger } from '../telemetry/logger.ts'
@@ -15,9 +18,12 @@ import { addRoleFlags } from './config/flags.ts'
 import { loadConfig } from './config/load.ts'
 import { type UpConfig, upRole } from './config/up.ts'
 import type { CommandContext } from './context.ts'
+import { describeClaim } from './control-answers.ts'
 import { DataDir } from './data-dir.ts'
+import { HUB_DEFAULTS } from './hub-settings.ts'
 import { renderReadyScreen } from './ready-screen.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
+import { UpEdge, type UpEdgeOptions, UpHub } from './up-roles.ts'
 
 const HELP = `
 Runs until stopped. Prints a screen that starts with "ready" on stdout once it
@@ -30,7 +36,8 @@ that over the default. "causeway config print" shows where each value is from.
 Examples:
   causeway up
   kubectl --kubeconfig .causeway/admin.kubeconfig get namespaces
-  causeway up --data-dir /tmp/try --secure-port 0 --health-address 127.0.0.1:0
+  causeway nodes --data-dir .causeway
+  causeway up --data-dir /tmp/try --secure-port 0 --hub-port 0 --edges 3
   CAUSEWAY_UP_LOG_LEVEL=debug causeway up --config up.yaml
 
 A file for --config (paths in it are relative to its folder):
@@ -72,6 +79,28 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
     sharesStore: false,
     openStore: () => LmdbStore.open(join(config.dataDir, 'store'), clock),
   })
+  const hub = new UpHub({
+    clock,
+    logger,
+    registry,
+    kubeconfig: () => apiServer.adminKubeconfig,
+    namespace: DEFAULT_NAMESPACE,
+    listen: { host: '127.0.0.1', port: config.hubPort },
+    addresses: ['127.0.0.1', 'localhost'],
+    ...HUB_DEFAULTS,
+  })
+  const edges = upEdges(config, { clock, logger, registry, upHub: hub })
+  const control = new ControlSocket(config.dataDir, {
+    '/v1/status': () => ({
+      role: upRole.name,
+      version: BUILD.version,
+      pid: process.pid,
+      apiserver: { url: apiServer.url },
+      hub: { url: hub.hub.url },
+      edges: edges.map(({ status }) => status),
+    }),
+    '/v1/nodes': () => hub.hub.claims.map(describeClaim),
+  })
   const run = {
     name: upRole.name,
     parts: [
@@ -81,26 +110,47 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
       healthServer,
       // The control plane that everything else talks to.
       apiServer,
+      // The cloud side, in that cluster.
+      hub,
+      // The nodes, each joined by a token of its own.
+      ...edges,
+      // Once there is something to tell.
+      control,
     ],
     logger,
     drainTimeoutMs: config.drainTimeout,
-    addressRemedy: addressRemedy(upRole, { securePort: address, healthAddress: config.healthAddress }),
+    addressRemedy: addressRemedy(upRole, {
+      securePort: address,
+      hubPort: { host: '127.0.0.1', port: config.hubPort },
+      healthAddress: config.healthAddress,
+    }),
     onReady: () => {
-      const facts = {
+      const screen = renderReadyScreen({
         version: BUILD.version,
         kubernetes: kubernetesVersion(),
         pid: process.pid,
         dataDir: config.dataDir,
-      }
-      const { adminKubeconfig: kubeconfig, url: server } = apiServer
-      const roles = ['apiserver']
-      context.stdout.write(
-        renderReadyScreen({ ...facts, kubeconfig, server, roles, healthAddress: healthServer.boundAddress }),
-      )
+        kubeconfig: apiServer.adminKubeconfig,
+        server: apiServer.url,
+        hub: hub.hub.url,
+        edges: edges.map(({ name }) => name),
+        healthAddress: healthServer.boundAddress,
+      })
+      context.stdout.write(screen)
     },
   }
   await runRole(context, run, (lifecycle) => {
     health.addReadiness('lifecycle', () => lifecycle.health())
     health.addReadiness('data-dir', () => dataDir.health())
+    for (const edge of edges) health.addReadiness(edge.name, () => edge.health())
+  })
+}
+
+/** The metrics of the first stand for all: those of the others would have the same names. */
+function upEdges(config: UpConfig, common: Omit<UpEdgeOptions, 'node' | 'folder'>): UpEdge[] {
+  const folder = join(config.dataDir, 'edges')
+  return Array.from({ length: config.edges }, (_, index) => {
+    const registry = index === 0 ? common.registry : new Registry()
+    return new UpEdge({ ...common, registry, node: `edge-${index + 1}`, folder })
   })
 }

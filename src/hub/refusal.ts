@@ -38,7 +38,8 @@ const statusOf = {
 
 export type RefusalCode = keyof typeof statusOf
 
-export const REFUSAL_CODES = Object.keys(statusOf) as readonly RefusalCode[]
+/** With the HTTP status of each. */
+export const REFUSALS: readonly (readonly [RefusalCode, number])[] = Object.entries(statusOf) as [RefusalCode, number][]
 
 export interface RefusalOptions extends ErrorOptions {
   readonly retryAfterSeconds?: number

@@ -116,7 +116,7 @@ export interface JoinTokenChecks {
   readonly audience: string
   readonly nowMs: number
   /** The key of that id, if it is one of ours. */
-  keyOf(id: string): Uint8Array | undefined
+  readonly keyOf: (id: string) => Uint8Array | undefined
 }
 
 /** What a JWT says, once it is certain that one of our keys signed it and that its time has not run out. */
@@ -180,7 +180,7 @@ function readClaims(payload: JWTPayload): JoinClaims {
     id: jti,
     issuedAtMs: iat * 1000,
     expiresAtMs: exp * 1000,
-    ...(node === undefined ? {} : { node: node as string }),
+    ...(node === undefined ? {} : { node }),
     ...(uses === undefined ? {} : { uses: uses as number }),
     kubernetesCaSha256,
     apiServerName,

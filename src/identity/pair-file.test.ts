@@ -206,13 +206,14 @@ describe('on a real disk', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true }))
 
-  it('a pair is written, read and replaced, leaving two private files', async () => {
+  it('a pair is written, read and replaced, leaving two files, of which the key is private', async () => {
     expect(await readPair(files)).toBeUndefined()
     await writePair(files, old)
     await writePair(files, renewed)
     expect(textsOn(await readPair(files))).toBe('renewed')
     expect(readdirSync(folder).sort()).toEqual(['edge.crt', 'edge.key'])
-    for (const path of Object.values(files)) expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(statSync(files.key).mode & 0o777).toBe(0o600)
+    expect(statSync(files.certificate).mode & 0o777).toBe(0o644)
   })
 
   it('an interrupted write is finished by the next read', async () => {

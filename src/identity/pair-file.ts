@@ -15,7 +15,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import { dirname } from 'node:path'
-import { explain, readFileBounded, writeFileAtomically } from './atomic-file.ts'
+import { explain, PUBLIC_FILE_MODE, readFileBounded, writeFileAtomically } from './atomic-file.ts'
 import { type Certificate, readCertificates } from './certificate.ts'
 import { IdentityError } from './errors.ts'
 import { diskOperations, type FileOperations } from './file-operations.ts'
@@ -91,7 +91,7 @@ export async function writePair(
   await finishEarlierWrite(paths, files)
   const next = nextPaths(paths)
   await writeFileAtomically(next.key, pair.keyPem, { files })
-  await writeFileAtomically(next.certificate, pair.certificatePem, { files })
+  await writeFileAtomically(next.certificate, pair.certificatePem, { files, mode: PUBLIC_FILE_MODE })
   await explained(paths, async () => {
     await files.rename(next.key, paths.key)
     await files.rename(next.certificate, paths.certificate)

@@ -8,9 +8,10 @@ import { createObject } from '../../src/apiserver/core/write/create.ts'
 import { type DeleteOptions, deleteObject } from '../../src/apiserver/core/write/delete.ts'
 import { updateObject } from '../../src/apiserver/core/write/update.ts'
 import type { WriteRequest } from '../../src/apiserver/core/write/write-request.ts'
-import { Writer } from '../../src/apiserver/core/write/writer.ts'
+import { Writer, type WriterParts } from '../../src/apiserver/core/write/writer.ts'
 import { strategyOf } from '../../src/apiserver/kinds/registry.ts'
 import { MemoryStore } from '../../src/apiserver/storage/memory-store.ts'
+import type { Store } from '../../src/apiserver/storage/store.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
 import { ManualClock } from '../../src/telemetry/clock.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
@@ -43,21 +44,32 @@ export interface ObjectServer {
 
 type Plugins = (cache: ObjectCache, clock: ManualClock) => AdmissionPlugin[]
 
-export async function startObjectServer(plugins: Plugins = () => []): Promise<ObjectServer> {
-  const clock = new ManualClock()
+interface ObjectServerOptions {
+  /** A store and its clock, when several servers share them. */
+  readonly shared?: { readonly store: Store; readonly clock: ManualClock }
+  readonly writerOf?: (parts: WriterParts) => Writer
+}
+
+export async function startObjectServer(
+  plugins: Plugins = () => [],
+  { shared, writerOf = (parts) => new Writer(parts) }: ObjectServerOptions = {},
+): Promise<ObjectServer> {
+  const clock = shared?.clock ?? new ManualClock()
   const logger = createLogger({ level: 'fatal', format: 'json', destination: { write: () => {} }, clock })
-  const store = new MemoryStore(clock)
+  const store = shared?.store ?? new MemoryStore(clock)
   const cache = new ObjectCache(store, logger)
   await cache.load()
   const stopped = new AbortController()
   const running = cache.run(stopped.signal, () => Promise.resolve())
-  const writer = new Writer({
+  const all = plugins(cache, clock)
+  const parts = {
     store,
     cache,
     clock,
-    admission: new Admission(plugins(cache, clock)),
-    strategyOf: ({ apiVersion, kind }) => strategyOf(apiVersion, kind),
-  })
+    admission: new Admission(all),
+    strategyOf: ({ apiVersion, kind }: Resource) => strategyOf(apiVersion, kind),
+  }
+  const writer = writerOf(parts)
   const client = new InternalClient(writer, cache)
   return {
     clock,
@@ -78,7 +90,7 @@ export async function startObjectServer(plugins: Plugins = () => []): Promise<Ob
     get: (resource, namespace, name) => client.get({ resource, namespace, name }),
     async stop() {
       stopped.abort()
-      await store.close()
+      if (shared === undefined) await store.close()
       await running
     },
   }

@@ -22,7 +22,7 @@ const maxOutputBytes = 64 * 1024 * 1024
 
 const run = promisify(execFile)
 
-export type Peer = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl'
+export type Peer = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl' | 'kubelet'
 
 export interface ControlPlane {
   /** `https://127.0.0.1:port` */
@@ -227,7 +227,7 @@ class LocalControlPlane implements ControlPlane {
 }
 
 /** A child process whose output goes to `<name>.log`, and which never outlives this process. */
-class Daemon {
+export class Daemon {
   readonly #child: ChildProcess
   readonly #logFile: string
   readonly #killOnExit = (): void => {
@@ -240,10 +240,14 @@ class Daemon {
     process.once('exit', this.#killOnExit)
   }
 
-  static async start(peer: Peer, directory: string, args: readonly string[]): Promise<Daemon> {
-    const logFile = join(directory, `${peer}.log`)
+  /** The program is one of the peers unless another is given. */
+  static async start(name: string, directory: string, args: readonly string[], program?: string): Promise<Daemon> {
+    const logFile = join(directory, `${name}.log`)
     const log = await open(logFile, 'a')
-    const child = spawn(join(peersDirectory(), peer), args, { cwd: directory, stdio: ['ignore', log.fd, log.fd] })
+    const child = spawn(program ?? join(peersDirectory(), name), args, {
+      cwd: directory,
+      stdio: ['ignore', log.fd, log.fd],
+    })
     await once(child, 'spawn')
     await log.close()
     return new Daemon(child, logFile)
@@ -290,7 +294,7 @@ async function openssl(directory: string, command: string): Promise<void> {
 }
 
 /** Ports are released before the daemons take them: a stranger could be faster, and the start then fails with its log. */
-async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number): Promise<number[]> {
   const listeners = await Promise.all(
     Array.from({ length: count }, async () => {
       const listener = createServer().listen(0, '127.0.0.1')

@@ -66,6 +66,16 @@ export function maxAmounts(left: Amounts, right: Amounts): Record<string, string
   return most
 }
 
+/** The same resources in the same amounts, however they are written. */
+export function sameAmounts(left: Amounts, right: Amounts): boolean {
+  const names = Object.keys(left)
+  if (names.length !== Object.keys(right).length) return false
+  return names.every((name) => {
+    const other = right[name]
+    return other !== undefined && compareQuantities(left[name] ?? '0', other) === 0
+  })
+}
+
 /** What `left` has more than `right`. */
 export function growth(left: Amounts, right: Amounts): Record<string, string> {
   return Object.fromEntries(

@@ -41,6 +41,7 @@ export const RESOURCE_QUOTAS = core('resourcequotas')
 export const CLAIMS = core('persistentvolumeclaims')
 export const VOLUMES = core('persistentvolumes')
 export const PRIORITY_CLASSES: GroupResource = { group: 'scheduling.k8s.io', resource: 'priorityclasses' }
+export const RUNTIME_CLASSES: GroupResource = { group: 'node.k8s.io', resource: 'runtimeclasses' }
 export const STORAGE_CLASSES: GroupResource = { group: 'storage.k8s.io', resource: 'storageclasses' }
 export const VOLUME_ATTRIBUTES_CLASSES: GroupResource = { group: 'storage.k8s.io', resource: 'volumeattributesclasses' }
 export const CSI_DRIVERS: GroupResource = { group: 'storage.k8s.io', resource: 'csidrivers' }

@@ -38,18 +38,4 @@ describe('NotYetServed', () => {
     const resource = `${registration}/validatingwebhookconfigurations`
     plugin.admit(admissionRequest({ resource, operation: 'UPDATE', object: old, old }))
   })
-
-  it('warns of pod security levels that nobody checks', () => {
-    const warnings: string[] = []
-    const labels = {
-      'pod-security.kubernetes.io/enforce': 'restricted',
-      'pod-security.kubernetes.io/warn': 'privileged',
-      'pod-security.kubernetes.io/enforce-version': 'latest',
-    }
-    const object = { metadata: { name: 'safe', labels } }
-    plugin.admit(admissionRequest({ resource: 'namespaces', object, warn: (text) => warnings.push(text) }))
-    expect(warnings).toEqual([
-      'pod-security.kubernetes.io/enforce=restricted: this server does not check pods against the Pod Security Standards yet',
-    ])
-  })
 })

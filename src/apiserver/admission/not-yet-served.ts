@@ -5,7 +5,6 @@
 import type { KubeObject } from '../../kube/objects.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../core/admission.ts'
 import { struct } from '../kinds/fields.ts'
-import { NAMESPACES } from './lookup.ts'
 import { concernsObject, earlyRefusal } from './refusal.ts'
 
 interface Unserved {
@@ -40,8 +39,6 @@ const unserved: readonly Unserved[] = [
   { group: registration, resource: 'mutatingadmissionpolicybindings', why: policies },
 ]
 
-const podSecurityLabel = /^pod-security\.kubernetes\.io\/(?:enforce|audit|warn)$/
-
 export class NotYetServed implements AdmissionPlugin {
   readonly name = 'NotYetServed'
 
@@ -52,15 +49,5 @@ export class NotYetServed implements AdmissionPlugin {
     if (old?.metadata?.deletionTimestamp !== undefined) return
     const found = unserved.find((entry) => concernsObject(request, entry) && (entry.applies?.(object) ?? true))
     if (found !== undefined) throw earlyRefusal(request, found.why)
-    if (concernsObject(request, NAMESPACES)) warnOfPodSecurity(object, request)
-  }
-}
-
-/** A refusal would keep ordinary manifests out for a label; silence would promise a protection that is not there. */
-function warnOfPodSecurity({ metadata = {} }: KubeObject, request: AdmissionRequest): void {
-  for (const [label, level] of Object.entries(metadata.labels ?? {})) {
-    if (podSecurityLabel.test(label) && level !== 'privileged') {
-      request.warn(`${label}=${level}: this server does not check pods against the Pod Security Standards yet`)
-    }
   }
 }

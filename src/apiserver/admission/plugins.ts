@@ -6,6 +6,7 @@ import type { AdmissionPlugin } from '../core/admission.ts'
 import { CertificateApproval } from './certificate-approval.ts'
 import { CertificateSigning } from './certificate-signing.ts'
 import { CertificateSubjectRestriction } from './certificate-subject-restriction.ts'
+import { PersistentVolumeClaimResize } from './claim-resize.ts'
 import { DefaultIngressClass } from './default-ingress-class.ts'
 import { DefaultStorageClass } from './default-storage-class.ts'
 import { DefaultTolerationSeconds } from './default-toleration-seconds.ts'
@@ -14,9 +15,13 @@ import type { ObjectLookup } from './lookup.ts'
 import { NamespaceLifecycle } from './namespace-lifecycle.ts'
 import { NodeRestriction } from './node-restriction/node-restriction.ts'
 import { NotYetServed } from './not-yet-served.ts'
+import { PodResizeValidator } from './pod-resize.ts'
+import { type AuditSink, PodSecurity } from './pod-security/pod-security.ts'
+import { PodTopologyLabels } from './pod-topology-labels.ts'
 import { Priority } from './priority.ts'
 import { ResourceQuota } from './quota/resource-quota.ts'
 import { RbacEscalation } from './rbac-escalation.ts'
+import { RuntimeClass } from './runtime-class.ts'
 import { ServiceAccount } from './service-account.ts'
 import { StorageObjectInUseProtection } from './storage-object-in-use-protection.ts'
 import { TaintNodesByCondition } from './taint-nodes-by-condition.ts'
@@ -26,6 +31,8 @@ export interface AdmissionParts {
   readonly clock: Clock
   readonly authorizer: Authorizer
   readonly escalation: EscalationCheck
+  /** For namespaces that ask for a record of pods which break their rules. */
+  readonly audit?: AuditSink
 }
 
 /** Throws for a name that is no plugin, and for one that keeps users from taking rights or being misled. */
@@ -44,6 +51,8 @@ export function admissionPlugins(parts: AdmissionParts, disabled: readonly strin
     new NodeRestriction(lookup, authorizer),
     // After the restriction: a kubelet may not set taints, the server does.
     new TaintNodesByCondition(),
+    // Looks only, at what the plugins before it made of the pod.
+    new PodSecurity(lookup, parts.audit),
     // The class decides which quota a pod counts against.
     new Priority(lookup),
     // Independent of the others; the place is that of a kube-apiserver.
@@ -52,6 +61,10 @@ export function admissionPlugins(parts: AdmissionParts, disabled: readonly strin
     new DefaultStorageClass(lookup),
     // Independent of the others; the place is that of a kube-apiserver.
     new StorageObjectInUseProtection(),
+    // Looks only; the place is that of a kube-apiserver.
+    new PersistentVolumeClaimResize(lookup),
+    // What the runtime costs counts against quotas too.
+    new RuntimeClass(lookup),
     // May this user approve for the signer?
     new CertificateApproval(authorizer),
     // May this user sign for the signer?
@@ -60,6 +73,10 @@ export function admissionPlugins(parts: AdmissionParts, disabled: readonly strin
     new CertificateSubjectRestriction(),
     // Independent of the others; the place is that of a kube-apiserver.
     new DefaultIngressClass(lookup),
+    // Independent of the others; the place is that of a kube-apiserver.
+    new PodTopologyLabels(lookup),
+    // Looks only; the place is that of a kube-apiserver.
+    new PodResizeValidator(lookup),
     // After all that change objects: what is checked is what is granted.
     new RbacEscalation(escalation),
     // Last, since what is admitted here is counted.

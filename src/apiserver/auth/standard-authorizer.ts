@@ -1,26 +1,24 @@
-/** The authorization of an API server, in the order of its mode `Node,RBAC`. */
+/** The authorization of an API server: its modes in the given order, behind what is always open. */
 import type { Authorizer } from './authorizer.ts'
-import { NodeAuthorizer } from './node/authorizer.ts'
-import type { NodeGraph } from './node/graph.ts'
-import { RbacAuthorizer } from './rbac/authorizer.ts'
-import type { RbacSource } from './rbac/view.ts'
+import { type AuthorizationMode, authorizerOf, type Policy } from './modes.ts'
 import { PathAuthorizer, PrivilegedGroupAuthorizer, UnionAuthorizer } from './union.ts'
 import { MASTERS_GROUP } from './user.ts'
 
-export interface StandardAuthorizerOptions {
-  readonly graph: NodeGraph
-  readonly source: RbacSource
+export interface StandardAuthorizerOptions extends Policy {
+  readonly modes?: readonly AuthorizationMode[]
   /** Open to everybody, whatever the policy says; see PathAuthorizer. */
   readonly alwaysAllowPaths?: readonly string[]
 }
 
-export function standardAuthorizer({ graph, source, alwaysAllowPaths = [] }: StandardAuthorizerOptions): Authorizer {
+/** Node before RBAC: kubelets ask most, and are bound to no role. */
+export const DEFAULT_AUTHORIZATION_MODES: readonly AuthorizationMode[] = ['Node', 'RBAC']
+
+export function standardAuthorizer(options: StandardAuthorizerOptions): Authorizer {
+  const { modes = DEFAULT_AUTHORIZATION_MODES, alwaysAllowPaths = [] } = options
   return new UnionAuthorizer([
     // Before all else: an administrator must get in even when the policy is empty or broken.
     new PrivilegedGroupAuthorizer(MASTERS_GROUP),
     new PathAuthorizer(alwaysAllowPaths),
-    // Before RBAC: kubelets ask most, and are bound to no role.
-    new NodeAuthorizer(graph),
-    new RbacAuthorizer(source),
+    ...modes.map((mode) => authorizerOf(mode, options)),
   ])
 }

@@ -1,33 +1,25 @@
-/** One line in the log for each request that has ended: who asked for what, and what came of it. */
+/**
+ * Tells the audit log of each request: when it has ended, and of a long one also when its response begins. It stands
+ * around everything that may answer, so that it sees what was really answered.
+ */
+import { isLongRunning } from '../../kube/request-info.ts'
 import type { Clock } from '../../telemetry/clock.ts'
-import type { Logger } from '../../telemetry/logger.ts'
+import type { Audit } from '../audit/audit.ts'
+import { type AuditStage, auditEvent } from '../audit/event.ts'
 import type { Filter, RequestContext } from './handler.ts'
 
-export function withAuditLog(logger: Logger, clock: Clock): Filter {
+export function withAuditLog(audit: Audit, clock: Clock): Filter {
+  const record = (context: RequestContext, stage: AuditStage): void =>
+    audit.record(auditEvent(context, stage, clock.nowMs()))
   return (next) => async (context) => {
-    const caller = context.user.name
-    let outcome = 'done'
+    if (!audit.isOn) return await next(context)
+    context.onStream = () => {
+      if (isLongRunning(context.info)) record(context, 'ResponseStarted')
+    }
     try {
       await next(context)
-    } catch (error) {
-      outcome = (error as { reason?: string }).reason ?? 'error'
-      throw error
     } finally {
-      logger.debug({ ...facts(context), caller, outcome, durationMs: clock.nowMs() - context.receivedMs }, 'request')
+      record(context, 'ResponseComplete')
     }
   }
-}
-
-function facts({ auditId, info, exchange, user }: RequestContext): object {
-  const subject =
-    info.kind === 'resource'
-      ? {
-          group: info.apiGroup,
-          resource: info.resource,
-          subresource: info.subresource,
-          namespace: info.namespace,
-          name: info.name,
-        }
-      : { path: info.path }
-  return { auditId, verb: info.verb, ...subject, actingAs: user.name, from: exchange.peer.address }
 }

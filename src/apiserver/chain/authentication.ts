@@ -11,6 +11,8 @@ import type { Filter, RequestContext } from './handler.ts'
 export interface AuthenticationOptions {
   readonly authenticators: readonly Authenticator[]
   readonly allowAnonymous: boolean
+  /** Hears how each attempt ended. */
+  readonly attempted: (result: 'success' | 'failure' | 'error', userName?: string) => void
 }
 
 /** Credentials and claims of identity: of no use to anything after this filter, and a danger if they leak further. */
@@ -19,6 +21,7 @@ const spentHeaders = ['authorization', 'x-remote-user', 'x-remote-group', 'x-rem
 export function withAuthentication(options: AuthenticationOptions): Filter {
   return (next) => async (context) => {
     context.user = await identify(context, options)
+    options.attempted('success', context.user.name)
     for (const name of [...context.exchange.headers.names()]) {
       if (spentHeaders.includes(name) || name.startsWith('x-remote-extra-')) context.exchange.headers.remove(name)
     }
@@ -33,8 +36,9 @@ async function identify(context: RequestContext, options: AuthenticationOptions)
     if (answer.outcome === 'known') return withAuthenticatedGroup(answer.user)
     if (answer.outcome === 'wrong') wasWrong = true
   }
-  if (wasWrong || !options.allowAnonymous) throw unauthorized('Unauthorized')
-  return anonymousUser
+  if (!wasWrong && options.allowAnonymous) return anonymousUser
+  options.attempted(wasWrong ? 'error' : 'failure')
+  throw unauthorized('Unauthorized')
 }
 
 function withAuthenticatedGroup(user: UserInfo): UserInfo {

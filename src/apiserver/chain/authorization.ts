@@ -2,14 +2,22 @@
 
 import type { RequestInfo } from '../../kube/request-info.ts'
 import { accessDenied } from '../../kube/status/index.ts'
-import type { Attributes, Authorizer } from '../auth/authorizer.ts'
+import type { Attributes, Authorizer, Decision } from '../auth/authorizer.ts'
 import type { UserInfo } from '../auth/user.ts'
 import type { Filter } from './handler.ts'
 
-export function withAuthorization(authorizer: Authorizer): Filter {
+export interface AuthorizationOptions {
+  readonly authorizer: Authorizer
+  /** Hears every decision. */
+  readonly decided: (verdict: Decision['verdict']) => void
+}
+
+export function withAuthorization({ authorizer, decided }: AuthorizationOptions): Filter {
   return (next) => async (context) => {
     const { user, info } = context
     const decision = authorizer.authorize(attributesOf(user, info))
+    context.decision = decision
+    decided(decision.verdict)
     if (decision.verdict !== 'allow') {
       context.responseHeaders['x-content-type-options'] = 'nosniff'
       throw accessDenied(user.name, info, decision.reason)

@@ -1,5 +1,7 @@
 /** The one signature of everything that a request passes through. */
 import type { RequestInfo } from '../../kube/request-info.ts'
+import type { Status } from '../../kube/status/index.ts'
+import type { Decision } from '../auth/authorizer.ts'
 import type { UserInfo } from '../auth/user.ts'
 import type { Exchange, ResponseHeaders } from '../serving/exchange.ts'
 
@@ -21,8 +23,25 @@ export interface RequestContext {
   query: URLSearchParams
   /** Set by the authentication filter; anonymous before. After impersonation, whom the caller plays. */
   user: UserInfo
+  /** Who really asks, where `user` is somebody that the caller plays. */
+  impersonator?: UserInfo
+  /** What authorization said; absent when nobody got to ask. */
+  decision?: Decision
+  /** Set when the head of the response is sent. */
+  answer?: Answer
+  /** Called when the head of a stream is sent; its end is far. */
+  onStream?: () => void
+  /** The Status that was sent instead of what the client wanted. */
+  failure?: Status
   /** Aborts when the client has gone or the time is up; work that nobody waits for should stop then. */
   signal: AbortSignal
+}
+
+/** What was sent back. */
+export interface Answer {
+  readonly status: number
+  /** Absent for a stream. */
+  readonly bodyBytes?: number
 }
 
 export type Handler = (context: RequestContext) => Promise<void>

@@ -26,6 +26,7 @@ export function withImpersonation(authorizer: Authorizer): Filter {
     const wanted = readWanted(context.exchange.headers)
     if (wanted !== undefined) {
       for (const part of partsOf(wanted)) allow(authorizer, context.user, part)
+      context.impersonator = context.user
       context.user = withGroups(wanted)
       for (const name of [...context.exchange.headers.names()]) {
         if (name.startsWith('impersonate-')) context.exchange.headers.remove(name)

@@ -6,6 +6,7 @@
 import { isLongRunning } from '../../kube/request-info.ts'
 import { tooManyRequests } from '../../kube/status/index.ts'
 import { MASTERS_GROUP } from '../auth/user.ts'
+import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import type { Filter, RequestContext } from './handler.ts'
 
 /** The numbers of a kube-apiserver without priority and fairness. */
@@ -19,6 +20,7 @@ const readVerbs: readonly string[] = ['get', 'list', 'head', 'options']
 export interface InFlightOptions {
   readonly flowSchemaUid: string
   readonly priorityLevelUid: string
+  readonly metrics: Pick<RequestMetrics, 'inFlight' | 'longRunning'>
 }
 
 type Share = 'reads' | 'writes' | 'watches'
@@ -29,8 +31,21 @@ const limits: Readonly<Record<Share, number>> = {
   watches: MAX_WATCHES_IN_FLIGHT,
 }
 
-export function withInFlightLimits({ flowSchemaUid, priorityLevelUid }: InFlightOptions): Filter {
+export function withInFlightLimits({ flowSchemaUid, priorityLevelUid, metrics }: InFlightOptions): Filter {
   const inFlight: Record<Share, number> = { reads: 0, writes: 0, watches: 0 }
+  const kinds = { reads: 'readOnly', writes: 'mutating' } as const
+  const enter = (share: Share, { info, query }: RequestContext): (() => void) => {
+    inFlight[share]++
+    if (share === 'watches') {
+      const ended = metrics.longRunning(info, query)
+      return () => {
+        inFlight.watches--
+        ended()
+      }
+    }
+    metrics.inFlight(kinds[share], inFlight[share])
+    return () => metrics.inFlight(kinds[share], --inFlight[share])
+  }
   return (next) => async (context) => {
     context.responseHeaders['x-kubernetes-pf-flowschema-uid'] = flowSchemaUid
     context.responseHeaders['x-kubernetes-pf-prioritylevel-uid'] = priorityLevelUid
@@ -39,11 +54,11 @@ export function withInFlightLimits({ flowSchemaUid, priorityLevelUid }: InFlight
     if (inFlight[share] >= limits[share] && !context.user.groups.includes(MASTERS_GROUP)) {
       throw tooManyRequests('too many requests, please try again later', 1)
     }
-    inFlight[share]++
+    const leave = enter(share, context)
     try {
       await next(context)
     } finally {
-      inFlight[share]--
+      leave()
     }
   }
 }

@@ -3,7 +3,7 @@
  * All methods are synchronous, so two requests never get the same value.
  *
  * A claim is *offered* until the request has passed all checks, then *confirmed* until the object is stored. Nobody tells
- * when a request fails, therefore claims expire; and a value that is only offered may be claimed by somebody who asks
+ * when a request is refused, therefore claims expire; and a value that is only offered may be claimed by somebody who asks
  * for it by name, so that a refused request does not block the corrected one. Whoever lost an offer learns it when it
  * wants to confirm.
  */
@@ -16,6 +16,8 @@ interface Claim {
   readonly owner: string
   readonly expiresMs: number
   readonly isConfirmed: boolean
+  /** Nobody asked for it by name: another value would do as well. */
+  readonly wasPicked: boolean
 }
 
 export class AllocationTable<Value> {
@@ -54,8 +56,19 @@ export class AllocationTable<Value> {
     return !this.#holders.has(value) && this.#claimOn(value) === undefined
   }
 
-  offer(value: Value, owner: string): void {
-    this.#claim(value, owner, false)
+  offer(value: Value, owner: string, wasPicked = false): void {
+    this.#claim(value, owner, { isConfirmed: false, wasPicked })
+  }
+
+  /** Whether the owner claims it although it did not ask for it by name. */
+  wasPicked(value: Value, owner: string): boolean {
+    const claim = this.#claimOn(value)
+    return claim?.owner === owner && claim.wasPicked
+  }
+
+  /** Gives up a claim that came to nothing. */
+  release(value: Value, owner: string): void {
+    if (this.#claims.get(value)?.owner === owner) this.#claims.delete(value)
   }
 
   /** False when somebody else has it by now. */
@@ -64,13 +77,13 @@ export class AllocationTable<Value> {
     if (holder !== undefined) return holder === owner
     const claim = this.#claimOn(value)
     if (claim !== undefined && claim.owner !== owner) return false
-    this.#claim(value, owner, true)
+    this.#claim(value, owner, { isConfirmed: true, wasPicked: claim?.wasPicked ?? false })
     return true
   }
 
-  #claim(value: Value, owner: string, isConfirmed: boolean): void {
+  #claim(value: Value, owner: string, how: Pick<Claim, 'isConfirmed' | 'wasPicked'>): void {
     if (this.#holders.get(value) === owner) return
-    this.#claims.set(value, { owner, isConfirmed, expiresMs: this.#clock.monotonicMs() + CLAIM_LIFE_MS })
+    this.#claims.set(value, { owner, ...how, expiresMs: this.#clock.monotonicMs() + CLAIM_LIFE_MS })
   }
 
   #claimOn(value: Value): Claim | undefined {

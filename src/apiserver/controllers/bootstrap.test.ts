@@ -1,7 +1,8 @@
 import { isIPv6 } from 'node:net'
 import type { NetworkInterfaceInfo } from 'node:os'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { eventually, type ObjectServer, rest, startObjectServer } from '../../../test/contract/object-server.ts'
+import { eventually, type ObjectServer, rest } from '../../../test/contract/object-server.ts'
+import { startServiceServer } from '../../../test/contract/service-server.ts'
 import { certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import { type CertificateAuthority, issueSelfSignedCa, validityFromNow } from '../../identity/issue.ts'
@@ -10,13 +11,14 @@ import type { RunningPart } from '../../telemetry/lifecycle.ts'
 import { ALLOWED, NO_RULES } from '../auth/authorizer.ts'
 import { defaultPolicy } from '../auth/rbac/bootstrap-policy.ts'
 import { builtInGroupVersions } from '../discovery/built-in.ts'
-import { struct, structs, text } from '../kinds/fields.ts'
-import { ServiceAllocator } from './cluster-ip.ts'
+import { integer, struct, structs, text, texts } from '../kinds/fields.ts'
+import { recordKey, recordValue } from '../storage/private-records.ts'
 import { type ControllersOptions, composeControllers } from './controllers.ts'
 import { builtIn } from './internal-client.ts'
 import { ServiceRange } from './ip-range.ts'
 import { findAdvertiseAddress } from './kubernetes-service.ts'
 import { NAMESPACES } from './namespace-state.ts'
+import { SERVER_LEASE_SECONDS } from './server-leases.ts'
 import { MAX_RETRY_MS } from './work-queue.ts'
 
 const configMaps = builtIn('v1', 'configmaps')
@@ -33,7 +35,7 @@ let ca: CertificateAuthority
 const parts: RunningPart[] = []
 
 beforeEach(async () => {
-  server = await startObjectServer((cache, clock) => [new ServiceAllocator({ cache, clock, range: serviceRange })])
+  server = await startServiceServer(serviceRange.cidr)
   const { privateKey } = await generateKeys()
   ca = await issueSelfSignedCa({ subject: userName('ca'), ...validityFromNow(server.clock, 1e9) }, privateKey)
 })
@@ -228,17 +230,89 @@ describe('a second start', () => {
     expect(server.get(apiServices, '', 'v1.policy')).toBeUndefined()
   })
 
-  it('moves the service to the new port, and keeps other servers on the same store', async () => {
+  it('moves the service to the new port and address', async () => {
     await start()
     await stopParts()
-    await start({ securePort: () => 7443, advertiseAddress: '192.0.2.9', sharesStore: true })
+    await start({ securePort: () => 7443, advertiseAddress: '192.0.2.9' })
     expect(server.get(endpoints, 'default', 'kubernetes')?.['subsets']).toEqual([
-      {
-        addresses: [{ ip: '192.0.2.10' }, { ip: '192.0.2.9' }],
-        ports: [{ name: 'https', port: 7443, protocol: 'TCP' }],
-      },
+      { addresses: [{ ip: '192.0.2.9' }], ports: [{ name: 'https', port: 7443, protocol: 'TCP' }] },
     ])
     expect(server.get(services, 'default', 'kubernetes')).toMatchObject({ spec: { ports: [{ targetPort: 7443 }] } })
+  })
+})
+
+describe('the endpoints of servers on one store', () => {
+  const listed = (): string[] => {
+    const [subset] = structs(server.get(endpoints, 'default', 'kubernetes'), 'subsets')
+    const [port] = structs(subset, 'ports')
+    const inSlice = structs(server.get(slices, 'default', 'kubernetes'), 'endpoints').flatMap((one) =>
+      texts(one, 'addresses'),
+    )
+    const addresses = structs(subset, 'addresses').map((entry) => text(entry, 'ip'))
+    expect(inSlice).toEqual(addresses)
+    return addresses.map((address) => `${address}:${integer(port, 'port')}`)
+  }
+  const lists = (...wanted: string[]) => eventually(() => listed().join() === wanted.join())
+  /** A server that renews its record no more. */
+  const addSilentServer = async (address: string, port: number): Promise<void> => {
+    const key = recordKey('servers', `${address}:${port}`)
+    const value = recordValue(key, { address, port })
+    const write = { type: 'put', key, value, leaseSeconds: SERVER_LEASE_SECONDS } as const
+    await server.writer.parts.store.commit({ conditions: [], writes: [write] })
+  }
+
+  it('are those that live: one that is silent goes when its lease runs out, the others stay', async () => {
+    await start({ sharesStore: true })
+    await addSilentServer('192.0.2.11', 6443)
+    await lists('192.0.2.10:6443', '192.0.2.11:6443')
+    for (let seconds = 0; seconds <= SERVER_LEASE_SECONDS + 1; seconds++) {
+      await server.clock.advance(1_000)
+      await rest(3)
+    }
+    await lists('192.0.2.10:6443')
+    await server.clock.advance(60_000)
+    await lists('192.0.2.10:6443')
+  })
+
+  it('lose one that ends in order at once', async () => {
+    await start({ sharesStore: true })
+    await start({ sharesStore: true, advertiseAddress: '192.0.2.9' })
+    await lists('192.0.2.10:6443', '192.0.2.9:6443')
+    await parts.pop()?.stop(AbortSignal.abort())
+    await lists('192.0.2.10:6443')
+  })
+
+  it('have one port: the one that most have, and another one when those are gone', async () => {
+    await start({ sharesStore: true, securePort: () => 7443 })
+    await addSilentServer('192.0.2.11', 8443)
+    await lists('192.0.2.10:7443')
+    await addSilentServer('192.0.2.12', 8443)
+    await lists('192.0.2.11:8443', '192.0.2.12:8443')
+    expect(server.get(services, 'default', 'kubernetes')).toMatchObject({ spec: { ports: [{ targetPort: 8443 }] } })
+    await server.clock.advance((SERVER_LEASE_SECONDS + 1) * 1_000)
+    await lists('192.0.2.10:7443')
+  })
+})
+
+describe('the identity of a server on a shared store', () => {
+  const leases = builtIn('coordination.k8s.io/v1', 'leases')
+  const found = () => server.client.list(leases, 'kube-system')
+
+  it('is a Lease that is renewed, and removed an hour after that ended', async () => {
+    await start({ sharesStore: true })
+    await eventually(() => found().length === 1)
+    const [lease] = found()
+    expect(lease?.metadata?.name).toMatch(/^apiserver-[0-9a-f]+$/)
+    expect(lease).toMatchObject({
+      metadata: { labels: { 'apiserver.kubernetes.io/identity': 'kube-apiserver' } },
+      spec: { leaseDurationSeconds: 3_600, renewTime: '2026-01-01T00:00:00.000000Z' },
+    })
+    await server.clock.advance(10_000)
+    await eventually(() => text(struct(found()[0], 'spec'), 'renewTime') === '2026-01-01T00:00:10.000000Z')
+    await stopParts()
+    await server.clock.advance(3_600_001)
+    await start({ sharesStore: true, securePort: () => 7443 })
+    await eventually(() => found().length === 1 && found()[0]?.metadata?.name !== lease?.metadata?.name)
   })
 })
 
@@ -256,7 +330,7 @@ describe('controllers', () => {
     const { revision } = server.cache
     await rest()
     expect(server.cache.revision).toBe(revision)
-    expect(structs(server.get(slices, 'default', 'kubernetes'), 'endpoints')).toHaveLength(2)
+    expect(structs(server.get(slices, 'default', 'kubernetes'), 'endpoints')).toHaveLength(1)
   })
 
   it('may be left to a kube-controller-manager by name', async () => {
@@ -264,6 +338,17 @@ describe('controllers', () => {
     const accounts = builtIn('v1', 'serviceaccounts')
     await eventually(() => server.client.list(accounts).length === 4)
     expect(server.get(configMaps, 'default', 'kube-root-ca.crt')).toBeUndefined()
+  })
+
+  it('put right what extension servers read, whoever spoils or deletes it', async () => {
+    await start()
+    const place = ['kube-system', 'extension-apiserver-authentication'] as const
+    const find = (): string => text(struct(server.get(configMaps, ...place), 'data'), 'client-ca-file')
+    const pem = find()
+    await server.update(configMaps, ...place, (old) => ({ ...old, data: { 'client-ca-file': 'nonsense' } }))
+    await eventually(() => find() === pem)
+    await server.delete(configMaps, ...place)
+    await eventually(() => find() === pem)
   })
 
   it('keep aggregated roles up to date', async () => {

@@ -1,8 +1,12 @@
 /**
- * ClusterIPs and node ports of Services, given out while a Service is admitted. What stored Services have is known from
- * their collection; what requests under way want is claimed in memory, so no two of them get the same.
+ * ClusterIPs and node ports of Services, chosen while a Service is admitted. What stored Services have is known from
+ * their collection and their locks; what requests under way want is claimed in memory, so no two of them choose the same.
+ * That keeps requests on one server apart. Between servers on one store the locks decide, which are written with the
+ * Service (`service-writer.ts`): it comes back here for another choice when it was too late.
  */
-import { type FieldError, internalError, invalidField } from '../../kube/status/index.ts'
+
+import type { KubeObject } from '../../kube/objects.ts'
+import { type FieldError, internalError, invalidField, serviceUnavailable } from '../../kube/status/index.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../core/admission.ts'
 import type { Item } from '../core/item.ts'
@@ -10,11 +14,14 @@ import type { ObjectCache } from '../core/object-cache.ts'
 import { isHeadless } from '../kinds/core/service-addresses.ts'
 import { dropForeignFields, keepAllocations, nameClusterIps } from '../kinds/core/service-allocations.ts'
 import { type Fields, struct, text, texts } from '../kinds/fields.ts'
+import type { Store } from '../storage/store.ts'
 import { AllocationTable } from './allocation-table.ts'
 import { placeOf } from './controller.ts'
 import type { ServiceRange } from './ip-range.ts'
 import { NodePorts } from './node-ports.ts'
+import { addressesOf, claimsOf, type ServiceClaim } from './service-claims.ts'
 import { completeFamilies } from './service-families.ts'
+import { ServiceLocks } from './service-locks.ts'
 import { refuseService, SERVICES, type ServiceRequest, serviceRequestOf } from './service-request.ts'
 
 /** The only Service that may have the first address of the range. */
@@ -24,28 +31,36 @@ export interface ServiceAllocatorOptions {
   readonly cache: ObjectCache
   readonly clock: Clock
   readonly range: ServiceRange
+  /** Absent when no other server uses the same store. */
+  readonly store?: Store
 }
 
 export class ServiceAllocator implements AdmissionPlugin {
   readonly name = 'ServiceAllocator'
   readonly #cache: ObjectCache
   readonly #range: ServiceRange
+  readonly #locks: ServiceLocks
   readonly #addresses: AllocationTable<string>
   readonly #ports: NodePorts
+  readonly #store: Store | undefined
   #isFollowing = false
 
-  constructor({ cache, clock, range }: ServiceAllocatorOptions) {
+  constructor({ cache, clock, range, store }: ServiceAllocatorOptions) {
     this.#cache = cache
     this.#range = range
+    this.#locks = new ServiceLocks(cache)
     this.#addresses = new AllocationTable(clock)
-    this.#ports = new NodePorts(clock)
+    this.#ports = new NodePorts(clock, this.#locks)
+    this.#store = store
   }
 
-  admit(admission: AdmissionRequest): void {
+  async admit(admission: AdmissionRequest): Promise<void> {
     const request = serviceRequestOf(admission)
     if (request === undefined) return
     this.#follow()
     completeFromOld(admission)
+    // What seems to be taken may have been given back on another server, whose answer the client has seen.
+    if (this.#store !== undefined && this.#wantsTaken(request)) await this.#catchUp(this.#store)
     refuseService(request, completeFamilies(request.spec, request.old))
     this.#giveAddress(request)
     this.#ports.give(request)
@@ -59,6 +74,52 @@ export class ServiceAllocator implements AdmissionPlugin {
     const lost = addressesOf(spec).find((address) => !this.#addresses.confirm(address, owner))
     if (lost !== undefined) refuseService(request, [addressTaken(spec, lost)])
     this.#ports.confirm(request)
+  }
+
+  /**
+   * Another server was faster: puts another address or port in place of the lost one. Throws when the client wanted that
+   * very one.
+   */
+  replace(service: KubeObject, owner: string, lost: ServiceClaim): void {
+    const spec = struct(service, 'spec') ?? {}
+    const name = service.metadata?.name ?? ''
+    if (lost.type === 'address') this.#replaceAddress(spec, owner, name, lost.address)
+    else this.#ports.replace(spec, { owner, name }, lost.port)
+  }
+
+  /** The Service was not stored: what it claimed is for others. */
+  release(owner: string, claims: readonly ServiceClaim[]): void {
+    for (const claim of claims) {
+      if (claim.type === 'address') this.#addresses.release(claim.address, owner)
+      else this.#ports.release(claim.port, owner)
+    }
+  }
+
+  #replaceAddress(spec: Fields, owner: string, name: string, lost: string): void {
+    if (!this.#addresses.wasPicked(lost, owner)) refuseService({ name }, [addressTaken(spec, lost)])
+    this.#addresses.release(lost, owner)
+    const address = this.#pick(name)
+    this.#addresses.offer(address, owner, true)
+    this.#addresses.confirm(address, owner)
+    spec['clusterIP'] = address
+    spec['clusterIPs'] = [address]
+  }
+
+  async #catchUp(store: Store): Promise<void> {
+    const revision = await store.revision().catch((error: unknown) => {
+      throw serviceUnavailable(`the store is unavailable: ${(error as Error).message}`, 1)
+    })
+    await this.#cache.waitFor(revision, new AbortController().signal)
+  }
+
+  #wantsTaken({ owner, spec }: ServiceRequest): boolean {
+    return claimsOf({ spec }).some((claim) =>
+      claim.type === 'address' ? !this.#isAvailable(claim.address, owner) : !this.#ports.isAvailable(claim.port, owner),
+    )
+  }
+
+  #isAvailable(address: string, owner: string): boolean {
+    return this.#addresses.isAvailable(address, owner) && !this.#locks.isTaken({ type: 'address', address }, owner)
   }
 
   /** Begins with the first request, because the cache is loaded by then. */
@@ -85,14 +146,17 @@ export class ServiceAllocator implements AdmissionPlugin {
     if (old !== undefined && texts(old, 'clusterIPs').length > 0) return
     const [given] = texts(spec, 'clusterIPs')
     if (given !== undefined) refuseService(request, this.#check(spec, given, owner))
-    const address = given ?? this.#pick(request)
-    if (!dryRun) this.#addresses.offer(address, owner)
+    const address = given ?? this.#pick(request.name)
+    if (!dryRun) this.#addresses.offer(address, owner, given === undefined)
     spec['clusterIP'] = address
     spec['clusterIPs'] = [address]
   }
 
-  #pick({ name }: ServiceRequest): string {
-    const isFree = (address: string): boolean => address !== this.#range.first && this.#addresses.isFree(address)
+  #pick(name: string): string {
+    const isFree = (address: string): boolean =>
+      address !== this.#range.first &&
+      this.#addresses.isFree(address) &&
+      !this.#locks.isTaken({ type: 'address', address })
     const address = this.#range.pick(isFree)
     if (address !== undefined) return address
     throw internalError(`failed to allocate a serviceIP for Service ${JSON.stringify(name)}: range is full`)
@@ -103,7 +167,7 @@ export class ServiceAllocator implements AdmissionPlugin {
       return [addressRefused(spec, address, 'the provided network does not match the current range')]
     }
     const isReserved = address === this.#range.first && owner !== kubernetesService
-    return isReserved || !this.#addresses.isAvailable(address, owner) ? [addressTaken(spec, address)] : []
+    return isReserved || !this.#isAvailable(address, owner) ? [addressTaken(spec, address)] : []
   }
 }
 
@@ -115,10 +179,6 @@ function completeFromOld({ object, old }: AdmissionRequest): void {
     dropForeignFields(object, old)
   }
   nameClusterIps(object)
-}
-
-function addressesOf(spec: Fields): string[] {
-  return text(spec, 'type') === 'ExternalName' ? [] : texts(spec, 'clusterIPs').filter((address) => address !== 'None')
 }
 
 function addressRefused(spec: Fields, address: string, why: string): FieldError {

@@ -10,7 +10,8 @@ import type { Resource } from '../core/resource.ts'
 import { type KeyHandler, WorkQueue } from './work-queue.ts'
 
 export interface Source {
-  readonly resource: Resource
+  /** A resource, or records that the cache follows like one. */
+  readonly resource: Pick<Resource, 'keyPrefix'>
   /** The keys to look at when this object is there, changes or goes. */
   readonly keysOf: (item: Item) => readonly string[]
 }

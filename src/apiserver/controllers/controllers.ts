@@ -2,6 +2,7 @@
  * What a kube-controller-manager would do for a bare API server, as two parts of the process: `bootstrap`, which must end
  * before anybody is served, and `controllers`, which run beside the listener.
  */
+import { hostname } from 'node:os'
 import { certificatePem } from '../../identity/certificate.ts'
 import type { CertificateAuthority } from '../../identity/issue.ts'
 import type { Clock } from '../../telemetry/clock.ts'
@@ -17,14 +18,17 @@ import { certificateCleanupController } from './certificate-cleanup.ts'
 import { certificateSigningController } from './certificates.ts'
 import { clusterRoleController } from './cluster-roles.ts'
 import { type Controller, runController } from './controller.ts'
+import { identityLeaseController } from './identity-lease.ts'
 import { InternalClient } from './internal-client.ts'
-import { ipAddressController } from './ip-addresses.ts'
 import type { ServiceRange } from './ip-range.ts'
-import { findAdvertiseAddress, kubernetesServiceController, SERVER_STARTED } from './kubernetes-service.ts'
+import { findAdvertiseAddress, kubernetesServiceController } from './kubernetes-service.ts'
 import { namespaceController } from './namespaces.ts'
 import { rootCaController } from './root-ca.ts'
+import { endServerLease, liveServers, type ServerAddress, serverLeaseController } from './server-leases.ts'
 import { serviceAccountController } from './service-accounts.ts'
-import type { Trust } from './trust-config-map.ts'
+import { ServiceLocks } from './service-locks.ts'
+import { serviceRepairController } from './service-repair.ts'
+import { type Trust, trustController } from './trust-config-map.ts'
 
 /** Those that a kube-controller-manager brings too; both at once do no harm, one is enough. */
 export const REPLACEABLE_CONTROLLERS = [
@@ -81,12 +85,23 @@ export function composeControllers(options: ControllersOptions): ControllerParts
       name: 'controllers',
       async start(signal) {
         const kubernetesService = kubernetesServiceOf(client, options)
-        await tryOnce(kubernetesService, options.logger, signal)
-        const all = [kubernetesService, ipAddressController(client), ...replaceable(client, options)]
+        const lease = serverLeaseOf(options)
+        // First the lease: an address without one is taken away by the other servers.
+        for (const controller of [...lease.controllers, kubernetesService])
+          await tryOnce(controller, options.logger, signal)
+        const all = [
+          ...lease.controllers,
+          kubernetesService,
+          serviceRepairOf(client, options),
+          trustController(client, trust),
+          ...identityLeaseOf(client, options),
+          ...replaceable(client, options),
+        ]
         const running = all.map((controller) => runController(controller, options))
         return {
           async stop() {
             await Promise.all(running.map((controller) => controller.stop()))
+            await lease.end()
           },
         }
       },
@@ -95,25 +110,54 @@ export function composeControllers(options: ControllersOptions): ControllerParts
 }
 
 /** Usually all that is needed, and then it is there when the server is ready; if not, the controller keeps trying. */
-async function tryOnce({ name, reconcile }: Controller, logger: Logger, signal: AbortSignal): Promise<void> {
+async function tryOnce(
+  { name, firstKeys = [], reconcile }: Controller,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
   try {
-    await reconcile(SERVER_STARTED, signal)
+    for (const key of firstKeys) await reconcile(key, signal)
   } catch (error) {
     signal.throwIfAborted()
     logger.warn({ controller: name, err: error }, 'not yet in order')
   }
 }
 
+/** Nothing where a server is alone, or where nobody but this machine can reach it. */
+function serverLeaseOf(options: ControllersOptions): { controllers: Controller[]; end: () => Promise<void> } {
+  const address = advertisedBy(options)
+  if (!options.sharesStore || address === undefined) return { controllers: [], end: () => Promise.resolve() }
+  const { store } = options.writer.parts
+  const self = (): ServerAddress => ({ address, port: options.securePort() })
+  return { controllers: [serverLeaseController(store, self)], end: () => endServerLease(store, self()) }
+}
+
+/** Only where there may be several: a server that stands alone has better things to write every few seconds. */
+function identityLeaseOf(client: InternalClient, options: ControllersOptions): Controller[] {
+  if (!options.sharesStore) return []
+  return [identityLeaseController({ client, hostName: hostname(), securePort: () => options.securePort() })]
+}
+
 function kubernetesServiceOf(client: InternalClient, options: ControllersOptions): Controller {
-  const { serviceRange, sharesStore } = options
-  const advertiseAddress = options.advertiseAddress ?? findAdvertiseAddress()
+  const { serviceRange, sharesStore, cache } = options
+  const advertiseAddress = advertisedBy(options)
   return kubernetesServiceController({
     client,
     clusterIp: serviceRange.first,
-    sharesStore,
+    others: () => (sharesStore ? liveServers(cache) : []),
     securePort: () => options.securePort(),
     ...(advertiseAddress === undefined ? {} : { advertiseAddress }),
   })
+}
+
+function advertisedBy({ advertiseAddress }: ControllersOptions): string | undefined {
+  return advertiseAddress ?? findAdvertiseAddress()
+}
+
+function serviceRepairOf(client: InternalClient, { writer, cache, logger }: ControllersOptions): Controller {
+  const { store } = writer.parts
+  const locks = new ServiceLocks(cache)
+  return serviceRepairController({ store, cache, locks, logger, timestamp: () => client.timestamp() })
 }
 
 function replaceable(client: InternalClient, { ca, authorizer, skip = [] }: ControllersOptions): Controller[] {

@@ -1,14 +1,15 @@
 /**
  * `default/kubernetes`: the Service under which pods reach the API server, with the addresses where it really is. Made
- * again when somebody deletes it.
+ * again when somebody deletes it. Servers that share a store are all listed while they live.
  */
 import { networkInterfaces } from 'node:os'
-import type { KubeObject } from '../../kube/objects.ts'
+import type { Item } from '../core/item.ts'
 import { sameValue } from '../kinds/equality.ts'
-import { struct, structs, text, texts } from '../kinds/fields.ts'
+import { struct } from '../kinds/fields.ts'
 import { type Controller, placeOf } from './controller.ts'
 import { builtIn, type InternalClient } from './internal-client.ts'
 import { isActiveNamespace } from './namespace-state.ts'
+import { SERVER_RECORDS, type ServerAddress } from './server-leases.ts'
 
 export interface KubernetesServiceOptions {
   readonly client: InternalClient
@@ -16,9 +17,9 @@ export interface KubernetesServiceOptions {
   /** Where others reach this server. Absent: nobody but this machine can, and the Service has no endpoints. */
   readonly advertiseAddress?: string
   /** Known once the server listens. */
-  securePort(): number
-  /** Other servers may share the store: their addresses are kept beside ours. */
-  readonly sharesStore: boolean
+  readonly securePort: () => number
+  /** The servers on the same store that live; whether this one is among them does not matter. */
+  readonly others: () => readonly ServerAddress[]
 }
 
 const namespace = 'default'
@@ -35,31 +36,27 @@ export function findAdvertiseAddress(interfaces = networkInterfaces()): string |
     ?.address
 }
 
-/** The key of the look at the start: the Service may not be there yet, and its port may be an old one. */
-export const SERVER_STARTED = 'started'
-
 export function kubernetesServiceController(options: KubernetesServiceOptions): Controller {
-  const { client, sharesStore, advertiseAddress } = options
-  const sources = [services, endpoints, slices].map((resource) => ({
-    resource,
-    keysOf: (item: Parameters<typeof placeOf>[0]): string[] => {
-      const place = placeOf(item)
-      return place.namespace === namespace && place.name === name ? [name] : []
-    },
-  }))
+  const { client, advertiseAddress } = options
+  const ours = (item: Item): string[] => {
+    const place = placeOf(item)
+    return place.namespace === namespace && place.name === name ? [name] : []
+  }
   return {
     name: 'kubernetes-service',
-    sources,
-    firstKeys: [SERVER_STARTED],
-    async reconcile(key, signal) {
+    sources: [
+      ...[services, endpoints, slices].map((resource) => ({ resource, keysOf: ours })),
+      { resource: SERVER_RECORDS, keysOf: () => [name] },
+    ],
+    // The Service may not be there yet, and its port may be an old one.
+    firstKeys: [name],
+    async reconcile(_key, signal) {
       if (!isActiveNamespace(client, namespace)) return undefined
-      // Servers that share a store may listen on different ports. The last one to start decides; a server that always
-      // insisted on its own would write for ever.
-      const keepsPorts = sharesStore && key !== SERVER_STARTED
-      const writing = { client, signal, options, keepsPorts }
-      await writeService(writing)
+      const { port, addresses } = servingPlaces(options)
+      const writing = { client, signal, port, addresses }
+      await writeService(writing, options.clusterIp)
       if (advertiseAddress === undefined) return undefined
-      await Promise.all([writeEndpoints(writing, advertiseAddress), writeSlice(writing, advertiseAddress)])
+      await Promise.all([writeEndpoints(writing), writeSlice(writing)])
       return undefined
     },
   }
@@ -68,63 +65,56 @@ export function kubernetesServiceController(options: KubernetesServiceOptions): 
 interface Writing {
   readonly client: InternalClient
   readonly signal: AbortSignal
-  readonly options: KubernetesServiceOptions
-  readonly keepsPorts: boolean
+  readonly port: number
+  readonly addresses: readonly string[]
 }
 
-async function writeService({ client, signal, options, keepsPorts }: Writing): Promise<void> {
-  const ports = [{ name: portName, protocol: 'TCP', port: 443, targetPort: options.securePort() }]
-  const spec = { clusterIP: options.clusterIp, ports, type: 'ClusterIP', sessionAffinity: 'None' }
+/**
+ * A Service has one target port, so only servers on the same port can be listed together: those on the port that most
+ * have, or on the lowest of several. All servers come to the same result, or they would correct each other for ever.
+ */
+function servingPlaces({ advertiseAddress, securePort, others }: KubernetesServiceOptions): ServingPlaces {
+  const own = securePort()
+  if (advertiseAddress === undefined) return { port: own, addresses: [] }
+  const byPort = new Map<number, Set<string>>()
+  for (const { address, port } of [...others(), { address: advertiseAddress, port: own }])
+    byPort.set(port, (byPort.get(port) ?? new Set()).add(address))
+  const ranked = [...byPort].sort(([port, all], [other, more]) => more.size - all.size || port - other)
+  const [port, addresses] = ranked[0] ?? [own, [advertiseAddress]]
+  return { port, addresses: [...addresses].sort() }
+}
+
+type ServingPlaces = Pick<Writing, 'port' | 'addresses'>
+
+async function writeService({ client, signal, port }: Writing, clusterIP: string): Promise<void> {
+  const ports = [{ name: portName, protocol: 'TCP', port: 443, targetPort: port }]
+  const spec = { clusterIP, ports, type: 'ClusterIP', sessionAffinity: 'None' }
   const metadata = { namespace, name, labels: { component: 'apiserver', provider: 'kubernetes' } }
   await client.ensure(services, { apiVersion: 'v1', kind: 'Service', metadata, spec }, signal, (present) =>
-    keepsPorts || sameValue(struct(present, 'spec')?.['ports'], ports)
+    sameValue(struct(present, 'spec')?.['ports'], ports)
       ? undefined
       : { ...present, spec: { ...struct(present, 'spec'), ports } },
   )
 }
 
-async function writeEndpoints(writing: Writing, address: string): Promise<void> {
-  const subsetsFor = (present: KubeObject | undefined): object[] => {
-    const before = structs(present, 'subsets')
-    const known = before.flatMap((subset) => structs(subset, 'addresses').map((entry) => text(entry, 'ip')))
-    const addresses = addressesWith(writing, known, address).map((ip) => ({ ip }))
-    return [{ addresses, ports: servingPorts(writing, structs(before[0], 'ports')) }]
-  }
+async function writeEndpoints({ client, signal, port, addresses }: Writing): Promise<void> {
+  const subsets = [{ addresses: addresses.map((ip) => ({ ip })), ports: [{ name: portName, port, protocol: 'TCP' }] }]
   const metadata = { namespace, name, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } }
-  const wanted = { apiVersion: 'v1', kind: 'Endpoints', metadata, subsets: subsetsFor(undefined) }
-  await writing.client.ensure(endpoints, wanted, writing.signal, (present) => {
-    const subsets = subsetsFor(present)
-    return sameValue(present['subsets'], subsets) ? undefined : { ...present, subsets }
-  })
+  const wanted = { apiVersion: 'v1', kind: 'Endpoints', metadata, subsets }
+  await client.ensure(endpoints, wanted, signal, (present) =>
+    sameValue(present['subsets'], subsets) ? undefined : { ...present, subsets },
+  )
 }
 
-async function writeSlice(writing: Writing, address: string): Promise<void> {
-  const contentFor = (present: KubeObject | undefined): { endpoints: object[]; ports: object[] } => {
-    const known = structs(present, 'endpoints').flatMap((endpoint) => texts(endpoint, 'addresses'))
-    return {
-      endpoints: addressesWith(writing, known, address).map((ip) => ({ addresses: [ip], conditions: { ready: true } })),
-      ports: servingPorts(writing, structs(present, 'ports')),
-    }
+async function writeSlice({ client, signal, port, addresses }: Writing): Promise<void> {
+  const content = {
+    endpoints: addresses.map((ip) => ({ addresses: [ip], conditions: { ready: true } })),
+    ports: [{ name: portName, port, protocol: 'TCP' }],
   }
-  const wanted = {
-    apiVersion: slices.apiVersion,
-    kind: slices.kind,
-    metadata: { namespace, name, labels: { 'kubernetes.io/service-name': name } },
-    addressType: 'IPv4',
-    ...contentFor(undefined),
-  }
-  await writing.client.ensure(slices, wanted, writing.signal, (present) => {
-    const content = contentFor(present)
+  const metadata = { namespace, name, labels: { 'kubernetes.io/service-name': name } }
+  const { apiVersion, kind } = slices
+  await client.ensure(slices, { apiVersion, kind, metadata, addressType: 'IPv4', ...content }, signal, (present) => {
     const isSame = sameValue(present['endpoints'], content.endpoints) && sameValue(present['ports'], content.ports)
     return isSame ? undefined : { ...present, ...content }
   })
-}
-
-function addressesWith({ options }: Writing, known: readonly string[], own: string): string[] {
-  return options.sharesStore ? [...new Set([...known, own])].sort() : [own]
-}
-
-function servingPorts({ options, keepsPorts }: Writing, present: readonly object[]): object[] {
-  if (keepsPorts && present.length > 0) return [...present]
-  return [{ name: portName, port: options.securePort(), protocol: 'TCP' }]
 }

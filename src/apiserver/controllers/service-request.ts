@@ -27,6 +27,6 @@ export function serviceRequestOf(request: AdmissionRequest): ServiceRequest | un
   return { owner: `${namespace}/${name}`, name, spec: ensureStruct(object, 'spec'), old: oldSpec, dryRun }
 }
 
-export function refuseService({ name }: ServiceRequest, errors: readonly FieldError[]): void {
+export function refuseService({ name }: Pick<ServiceRequest, 'name'>, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid(SERVICES.groupKind, name, errors)
 }

@@ -5,8 +5,10 @@
 
 import { certificatePem, readCertificates } from '../../identity/certificate.ts'
 import type { KubeObject } from '../../kube/objects.ts'
+import type { Item } from '../core/item.ts'
 import { sameValue } from '../kinds/equality.ts'
 import { struct, text } from '../kinds/fields.ts'
+import { type Controller, placeOf } from './controller.ts'
 import { builtIn, type InternalClient } from './internal-client.ts'
 
 export const TRUST_CONFIG_MAP = 'extension-apiserver-authentication'
@@ -33,6 +35,22 @@ export async function writeTrustConfigMap(client: InternalClient, trust: Trust, 
   const metadata = { namespace: 'kube-system', name: TRUST_CONFIG_MAP }
   const wanted = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: trustData(trust) }
   await client.ensure(configMaps, wanted, signal, (present) => merged(present, trust, client.nowMs))
+}
+
+/** Puts the map right whenever somebody changes or deletes it. */
+export function trustController(client: InternalClient, trust: Trust): Controller {
+  const isOurs = (item: Item): boolean => {
+    const place = placeOf(item)
+    return place.namespace === 'kube-system' && place.name === TRUST_CONFIG_MAP
+  }
+  return {
+    name: 'trust-config-map',
+    sources: [{ resource: configMaps, keysOf: (item) => (isOurs(item) ? [TRUST_CONFIG_MAP] : []) }],
+    async reconcile(_key, signal) {
+      await writeTrustConfigMap(client, trust, signal)
+      return undefined
+    },
+  }
 }
 
 /** Another server on the same store may have CAs of its own: they stay until they expire. */

@@ -1,7 +1,6 @@
 /** The built-in resources over HTTP: finds out which verb is meant, lets it happen, sends what came of it. */
 
 import type { NegotiatedOutput } from '../../kube/negotiation.ts'
-import { negotiateOutput } from '../../kube/negotiation.ts'
 import { BUILT_IN_COLLECTION, BUILT_IN_OBJECT, type RouteOffer } from '../../kube/negotiation-offers.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { responseContentType } from '../../kube/representation.ts'
@@ -16,9 +15,11 @@ import type { Store } from '../storage/store.ts'
 import { fromStored, toStored } from './conversion/conversion.ts'
 import { readObject } from './decode-body.ts'
 import type { Item } from './item.ts'
+import { KeptNegotiations } from './kept-negotiations.ts'
 import { readCollectionOptions } from './list-options.ts'
+import { respondList } from './list-response.ts'
 import type { ObjectCache } from './object-cache.ts'
-import { listBody, type OutputContext, objectBody } from './output.ts'
+import { type OutputContext, objectBody } from './output.ts'
 import type { Reader } from './read.ts'
 import { collectionPrefix, type Resource, storedResource } from './resource.ts'
 import { selectionOf } from './selection.ts'
@@ -45,6 +46,7 @@ export interface CoreParts {
 
 export class CoreHandler {
   readonly #parts: CoreParts
+  readonly #negotiations = new KeptNegotiations()
 
   constructor(parts: CoreParts) {
     this.#parts = parts
@@ -106,8 +108,7 @@ export class CoreHandler {
     const output = this.#negotiate(context, BUILT_IN_COLLECTION, false)
     const options = readCollectionOptions(context.query, resource.kind, false)
     const { items, metadata } = await this.#parts.reader.list(resource, namespace, options, context.signal)
-    const body = listBody(items, metadata, this.#outputContext(resource, output))
-    await respond(context, 200, contentType(output), body)
+    await respondList(context, contentType(output), items, metadata, this.#outputContext(resource, output))
   }
 
   async #watch(context: RequestContext, { namespace }: ResourceRequest, resource: Resource): Promise<void> {
@@ -186,8 +187,7 @@ export class CoreHandler {
       const request = { ...base, name, namespace: itemNamespace, dryRun: base.dryRun || dryRun }
       await deleteObject(this.#parts.writer, request, deleteOptions).catch(ignoreGone)
     }
-    const body = listBody(items, metadata, this.#outputContext(resource, output))
-    await respond(context, 200, contentType(output), body)
+    await respondList(context, contentType(output), items, metadata, this.#outputContext(resource, output))
   }
 
   #negotiate({ exchange, query }: RequestContext, offer: RouteOffer, stream: boolean): NegotiatedOutput {
@@ -198,7 +198,7 @@ export class CoreHandler {
       includeObject: query.get('includeObject') ?? undefined,
       stream,
     }
-    return negotiateOutput(request, offer)
+    return this.#negotiations.negotiate(request, offer)
   }
 
   #outputContext(resource: Resource, { representation, pretty }: NegotiatedOutput): OutputContext {

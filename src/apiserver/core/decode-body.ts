@@ -37,10 +37,10 @@ export async function readBodyBytes(context: RequestContext): Promise<Buffer> {
 export async function readObject(context: RequestContext, expected: ExpectedKind): Promise<KubeObject> {
   const encoding = negotiateBody(context.exchange.headers.get('content-type'))
   const body = await readBodyBytes(context)
-  const object = decode(body, encoding, expected)
+  const text = encoding === 'protobuf' ? '' : body.toString('utf8')
+  const object = decode(body, text, encoding, expected)
   checkType(object, expected)
-  const text = encoding === 'json' ? body.toString('utf8') : undefined
-  return conform(object, expected, fieldValidationOf(context), context, text)
+  return conform(object, expected, fieldValidationOf(context), context, encoding === 'json' ? text : undefined)
 }
 
 /**
@@ -61,7 +61,8 @@ export function conform(
     const duplicates = jsonText === undefined || validation === 'Ignore' ? [] : findDuplicateKeys(jsonText)
     const problems = [...unknown, ...duplicates.map((name) => `duplicate field ${JSON.stringify(name)}`)]
     if (problems.length > 0) reportProblems(problems, expected, validation, context)
-    return { kind, apiVersion, ...decodeMessage(message, bytes).value }
+    // Not by spreading: objects made that way each get a shape of their own, and all later code is slower for it.
+    return Object.assign({ kind, apiVersion }, decodeMessage(message, bytes).value)
   } catch (error) {
     if (error instanceof WireError) throw unusable(expected, error.message)
     throw error
@@ -91,10 +92,10 @@ function reportProblems(
   )
 }
 
-function decode(body: Buffer, encoding: Encoding, expected: ExpectedKind): KubeObject {
+function decode(body: Buffer, text: string, encoding: Encoding, expected: ExpectedKind): KubeObject {
   let value: unknown
   try {
-    value = encoding === 'protobuf' ? decodeProtobuf(body).object : parseText(body.toString('utf8'), encoding)
+    value = encoding === 'protobuf' ? decodeProtobuf(body).object : parseText(text, encoding)
   } catch (error) {
     throw unrecognized(
       body,

@@ -35,6 +35,20 @@ describe('Item', () => {
     expect(item.labels).toEqual({ a: 'b' })
   })
 
+  it('knows the fields that it may be selected by', () => {
+    const item = Item.fromEntry(entry)
+    for (const _ of [1, 2]) {
+      expect(item.field('ConfigMap', 'metadata.namespace')).toBe('default')
+      expect(item.field('ConfigMap', 'spec.nodeName')).toBe('')
+    }
+  })
+
+  it('tells whether a value is what it holds', () => {
+    const item = Item.fromEntry(entry)
+    expect(item.holds(storedValue(item.object()))).toBe(true)
+    expect(item.holds(storedValue({ ...object, data: { uid: 'another one' } }))).toBe(false)
+  })
+
   it('refuses what no API server can have stored', () => {
     expect(() => Item.fromEntry({ ...entry, value: Buffer.from('{}') })).toThrow('has no uid')
   })

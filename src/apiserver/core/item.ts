@@ -10,6 +10,7 @@ import { parseJson, printJson } from '../../kube/codec/json.ts'
 import { encodeProtobuf } from '../../kube/codec/object-codec.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { StoredEntry } from '../storage/store.ts'
+import { selectableValue } from './selectable-fields.ts'
 
 const uidMember = Buffer.from('"uid":"')
 const quote = 0x22
@@ -20,6 +21,7 @@ export class Item {
   /** The object in JSON, complete, without a line feed. */
   readonly json: Buffer
   #labels: Readonly<Record<string, string>> | undefined
+  #fields: Map<string, string> | undefined
   #protobuf: Buffer | undefined
 
   constructor(key: string, revision: number, json: Buffer) {
@@ -44,6 +46,11 @@ export class Item {
     return new Item(this.key, revision, Buffer.concat(parts))
   }
 
+  /** Whether the store would keep just this for the object: writing it again would change nothing. */
+  holds(value: Buffer): boolean {
+    return insertVersion(value, this.revision).equals(this.json)
+  }
+
   /** A fresh copy, for the caller to change. */
   object(): KubeObject {
     return parseJson(this.json.toString('utf8')) as KubeObject
@@ -52,6 +59,17 @@ export class Item {
   get labels(): Readonly<Record<string, string>> {
     this.#labels ??= this.object().metadata?.labels ?? {}
     return this.#labels
+  }
+
+  /** The value of a selectable field. Kept: every kubelet's watch asks each pod for its node. */
+  field(kind: string, name: string): string {
+    this.#fields ??= new Map()
+    let value = this.#fields.get(name)
+    if (value === undefined) {
+      value = selectableValue(kind, this.object(), name)
+      this.#fields.set(name, value)
+    }
+    return value
   }
 
   /** The object in its envelope. Kept: objects are read far more often than written. */
@@ -67,13 +85,16 @@ export function storedValue(object: KubeObject): Buffer {
   return Buffer.from(printJson({ ...object, metadata }))
 }
 
-/** Names and namespaces hold no quotes, so the first uid in the text is the object's own. */
+/**
+ * Names and namespaces hold no quotes, so the first uid in the text is the object's own. The bytes get memory of their own:
+ * a part of Node's pool that is kept for long would keep all its short-lived neighbours too.
+ */
 function insertVersion(value: Buffer, revision: number): Buffer {
   const member = value.indexOf(uidMember)
   if (member === -1) throw new Error('a stored object has no uid')
   const end = value.indexOf(quote, member + uidMember.length) + 1
   const version = Buffer.from(`,"resourceVersion":"${revision}"`)
-  const json = Buffer.allocUnsafe(value.length + version.length)
+  const json = Buffer.allocUnsafeSlow(value.length + version.length)
   value.copy(json, 0, 0, end)
   version.copy(json, end)
   value.copy(json, end + version.length, end)

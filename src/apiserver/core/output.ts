@@ -13,11 +13,10 @@ import { renderTable } from '../kinds/tables/table.ts'
 import { encodeBody } from '../serving/encode-body.ts'
 import { servedItem } from './conversion/served-item.ts'
 import type { Item } from './item.ts'
+import { JsonList } from './json-list.ts'
 import type { Resource } from './resource.ts'
 
 const lineFeed = Buffer.from('\n')
-const comma = 0x2c
-const openBrace = 0x7b
 
 export interface OutputContext {
   readonly resource: Resource
@@ -32,45 +31,25 @@ export function objectBody(stored: Item, context: OutputContext): Buffer {
   const item = servedItem(stored, resource)
   if (representation.as !== 'Object') return encodeBody(rendered([item], context, {}), representation.encoding, pretty)
   if (representation.encoding === 'protobuf') return item.protobuf
-  if (representation.encoding === 'json' && !pretty) return Buffer.concat([item.json, lineFeed])
+  if (isPlainJson(context)) return Buffer.concat([item.json, lineFeed])
   return encodeBody(item.object(), representation.encoding, pretty)
 }
 
-export function listBody(stored: readonly Item[], metadata: ListMeta, context: OutputContext): Buffer {
+/** The items are those of the version that is served. */
+export function listBody(items: readonly Item[], metadata: ListMeta, context: OutputContext): Buffer {
   const { representation, pretty, resource } = context
-  const items = stored.map((item) => servedItem(item, resource))
-  if (representation.as === 'Object' && representation.encoding === 'protobuf') {
-    return protobufList(items, metadata, resource)
+  if (representation.as !== 'Object') {
+    return encodeBody(rendered(items, context, metadata), representation.encoding, pretty)
   }
-  if (representation.as === 'Object' && representation.encoding === 'json' && !pretty) {
-    return jsonList(items, metadata, resource)
-  }
-  const list =
-    representation.as === 'Object'
-      ? (JSON.parse(jsonList(items, metadata, resource).toString('utf8')) as KubeObject)
-      : rendered(items, context, metadata)
-  return encodeBody(list, representation.encoding, pretty)
+  if (representation.encoding === 'protobuf') return protobufList(items, metadata, resource)
+  const json = new JsonList(items, metadata, resource).whole()
+  if (isPlainJson(context)) return json
+  return encodeBody(JSON.parse(json.toString('utf8')) as KubeObject, representation.encoding, pretty)
 }
 
-/** Every item begins with its kind and apiVersion, which a list leaves away. */
-function jsonList(items: readonly Item[], metadata: ListMeta, { kind, apiVersion }: Resource): Buffer {
-  const skipped = Buffer.byteLength(typePrefix(kind, apiVersion))
-  const head = Buffer.from(`${typePrefix(`${kind}List`, apiVersion)}"metadata":${printJson(metadata)},"items":[`)
-  const tail = Buffer.from(']}\n')
-  const itemBytes = items.reduce((sum, { json }) => sum + json.length - skipped + 2, 0)
-  const body = Buffer.allocUnsafe(head.length + itemBytes + tail.length)
-  let position = head.copy(body)
-  for (const [index, { json }] of items.entries()) {
-    if (index > 0) body[position++] = comma
-    body[position++] = openBrace
-    position += json.copy(body, position, skipped)
-  }
-  position += tail.copy(body, position)
-  return body.subarray(0, position)
-}
-
-export function typePrefix(kind: string, apiVersion: string): string {
-  return `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`
+/** Whether the bytes that items keep can be sent as they are. */
+export function isPlainJson({ representation, pretty }: OutputContext): boolean {
+  return representation.as === 'Object' && representation.encoding === 'json' && !pretty
 }
 
 function protobufList(items: readonly Item[], metadata: ListMeta, { kind, apiVersion }: Resource): Buffer {
@@ -112,29 +91,46 @@ function rendered(items: readonly Item[], context: OutputContext, metadata: List
   }
 }
 
-/** Frames of one item are shared by all watchers of a representation; they go with the item. */
-const frames = new WeakMap<Item, Map<string, Buffer>>()
+/** What a watcher is told: the object as it is, or as it last was, under the version at which that happened. */
+export interface ItemEvent {
+  readonly type: WatchEventType
+  readonly item: Item
+  readonly revision: number
+}
+
+/**
+ * The frames of the latest event. A change is told to all its watchers one after another, so that one event is enough to
+ * make each frame once; frames of all events would be a second copy of everything that is watched.
+ */
+const latest: { item: Item | undefined; revision: number; frames: Map<string, Buffer> } = {
+  item: undefined,
+  revision: 0,
+  frames: new Map(),
+}
 
 /** One watch event, ready to be written to the stream. */
-export function eventFrame(type: WatchEventType, stored: Item, context: OutputContext, isFirst: boolean): Buffer {
+export function eventFrame(event: ItemEvent, context: OutputContext, isFirst: boolean): Buffer {
   const { representation, resource } = context
-  const item = servedItem(stored, resource)
   // Only the first event of a Table stream carries the columns, and ages differ from moment to moment.
-  if (representation.as === 'Table') return encodedFrame(type, rendered([item], context, {}, isFirst), context)
-  const key = `${type} ${representation.as} ${representation.encoding}`
-  const known = frames.get(item) ?? new Map<string, Buffer>()
-  frames.set(item, known)
-  let frame = known.get(key)
+  if (representation.as === 'Table') return makeFrame(event, context, isFirst)
+  if (latest.item !== event.item || latest.revision !== event.revision) {
+    latest.item = event.item
+    latest.revision = event.revision
+    latest.frames.clear()
+  }
+  const key = `${event.type} ${resource.apiVersion} ${representation.as} ${representation.encoding}`
+  let frame = latest.frames.get(key)
   if (frame === undefined) {
-    frame = makeFrame(type, item, context)
-    known.set(key, frame)
+    frame = makeFrame(event, context, isFirst)
+    latest.frames.set(key, frame)
   }
   return frame
 }
 
-function makeFrame(type: WatchEventType, item: Item, context: OutputContext): Buffer {
-  const { representation } = context
-  if (representation.as !== 'Object') return encodedFrame(type, rendered([item], context, {}), context)
+function makeFrame({ type, item: stored, revision }: ItemEvent, context: OutputContext, isFirst: boolean): Buffer {
+  const { representation, resource } = context
+  const item = servedItem(stored.revision === revision ? stored : stored.at(revision), resource)
+  if (representation.as !== 'Object') return encodedFrame(type, rendered([item], context, {}, isFirst), context)
   if (representation.encoding === 'protobuf') return lengthDelimited(joinWatchEvent(type, item.protobuf))
   return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), item.json, Buffer.from('}\n')])
 }

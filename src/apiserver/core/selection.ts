@@ -8,22 +8,19 @@ import {
   matchesLabels,
 } from '../../kube/selectors/index.ts'
 import type { Item } from './item.ts'
-import { selectableValue } from './selectable-fields.ts'
 
 export type Selection = (item: Item) => boolean
 
 const everything: Selection = () => true
 
-/** Objects are parsed only if a field selector asks for more than labels. */
+/** An object is parsed at most once for each field that a selector names, however many selectors look at it. */
 export function selectionOf(kind: string, labels: LabelSelector, fields: FieldSelector): Selection {
   const anyLabel = isEmptyLabelSelector(labels)
   const anyField = isEmptyFieldSelector(fields)
   if (anyLabel && anyField) return everything
   return (item) => {
     if (!anyLabel && !matchesLabels(labels, item.labels)) return false
-    if (anyField) return true
-    const object = item.object()
-    return matchesFields(fields, (field) => selectableValue(kind, object, field))
+    return anyField || matchesFields(fields, (field) => item.field(kind, field))
   }
 }
 

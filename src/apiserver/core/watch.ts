@@ -2,7 +2,7 @@
  * One watch: initial events if they are wanted, then every change that concerns the client, then bookmarks so that it can
  * resume. An object that enters or leaves the selection appears and disappears, whatever really happened to it.
  */
-import type { KubeObject, WatchEventType } from '../../kube/objects.ts'
+import type { KubeObject } from '../../kube/objects.ts'
 import { resourceExpired, toHttp } from '../../kube/status/index.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Store } from '../storage/store.ts'
@@ -10,7 +10,7 @@ import { CompactedError } from '../storage/store-errors.ts'
 import type { Collection, ItemChange } from './collection.ts'
 import { Item } from './item.ts'
 import { type CollectionOptions, namedRevision } from './list-options.ts'
-import { encodedFrame, eventFrame, type OutputContext } from './output.ts'
+import { encodedFrame, eventFrame, type ItemEvent, type OutputContext } from './output.ts'
 import type { Selection } from './selection.ts'
 import type { WatchQueue } from './watch-queue.ts'
 
@@ -77,7 +77,8 @@ export class Watch {
 
   #sendInitial(): void {
     const { collection, prefix, selection, options } = this.#parts
-    for (const item of collection.list(prefix)) if (selection(item)) this.#send('ADDED', item)
+    for (const item of collection.list(prefix))
+      if (selection(item)) this.#send({ type: 'ADDED', item, revision: item.revision })
     if (options.sendInitialEvents === true && options.allowBookmarks) {
       this.#bookmark({ annotations: { 'k8s.io/initial-events-end': 'true' } })
     }
@@ -99,14 +100,14 @@ export class Watch {
     if (!(after ?? before)?.key.startsWith(prefix)) return
     const wasSelected = before !== undefined && selection(before)
     const isSelected = after !== undefined && selection(after)
-    if (isSelected) this.#send(wasSelected ? 'MODIFIED' : 'ADDED', after)
+    if (isSelected) this.#send({ type: wasSelected ? 'MODIFIED' : 'ADDED', item: after, revision })
     // The last state that the client could see, under the version at which it went away.
-    else if (wasSelected) this.#send('DELETED', before.at(revision))
+    else if (wasSelected) this.#send({ type: 'DELETED', item: before, revision })
   }
 
-  #send(type: WatchEventType, item: Item): void {
+  #send(event: ItemEvent): void {
     const { queue, output } = this.#parts
-    queue.push(eventFrame(type, item, output, this.#isFirst))
+    queue.push(eventFrame(event, output, this.#isFirst))
     this.#isFirst = false
   }
 

@@ -11,7 +11,7 @@ import { LEASE_RULES } from './cluster/lease.ts'
 import { PRIORITY_LEVEL_RULES } from './cluster/priority-level.ts'
 import { CONFIG_MAP_RULES, SECRET_RULES } from './core/config-map.ts'
 import { ENDPOINT_SLICE_RULES, ENDPOINTS_RULES } from './core/endpoints.ts'
-import { CORE_EVENT_RULES, EVENT_RULES } from './core/event.ts'
+import { CORE_EVENT_RULES, EVENT_RULES, KEPT_EVENT_RULES } from './core/event.ts'
 import { LIMIT_RANGE_RULES } from './core/limit-range.ts'
 import { NAMESPACE_RULES, SERVICE_ACCOUNT_RULES } from './core/namespace.ts'
 import { NODE_RULES } from './core/node.ts'
@@ -118,4 +118,17 @@ export function strategyOf(apiVersion: string, kind: string): KindStrategy {
   })
   if (resource !== undefined) strategies.set(key, strategy)
   return strategy
+}
+
+/** What a request names, and the kind that is kept for it. */
+export interface RequestedKind {
+  readonly group: string
+  readonly stored: { readonly apiVersion: string; readonly kind: string }
+}
+
+const keptEvents = makeStrategy(KEPT_EVENT_RULES, { namespaced: true, hasStatus: false })
+
+/** The strategy for a request: that of the kept kind, unless the group through which it comes has rules of its own. */
+export function strategyFor({ group, stored }: RequestedKind): KindStrategy {
+  return group === 'events.k8s.io' ? keptEvents : strategyOf(stored.apiVersion, stored.kind)
 }

@@ -90,7 +90,7 @@ describe('a document', () => {
   )
 
   it('is nobody else’s business', () => {
-    expect(setUp().get('/openapi/v2')).toBeUndefined()
+    expect(setUp().get('/openapi/v1')).toBeUndefined()
     expect(setUp().get('/openapi/v3x')).toBeUndefined()
   })
 })
@@ -116,5 +116,27 @@ describe('preparing', () => {
       new ManualClock(),
     )
     await documents.prepare(AbortSignal.abort())
+  })
+})
+
+describe('the document of v2', () => {
+  const protobuf = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'
+
+  it('is sent in the form that the client asks for', () => {
+    const { get } = setUp()
+    const json = get('/openapi/v2', { accept: 'application/json' })
+    expect(json?.headers['content-type']).toBe('application/json')
+    expect(JSON.parse(json?.body.toString() ?? '')).toMatchObject({ swagger: '2.0' })
+    const binary = get('/openapi/v2', { accept: `${protobuf}, application/json` })
+    expect(binary?.headers['content-type']).toBe('application/com.github.proto-openapi.spec.v2.v1.0+protobuf')
+    expect(get('/openapi/v2', { accept: protobuf, ifNoneMatch: binary?.headers['etag'] ?? '' })?.status).toBe(304)
+    expect(get('/openapi/v2', { accept: 'text/html' })?.status).toBe(406)
+  })
+
+  it('follows its source', () => {
+    const { get, registry } = setUp()
+    const before = get('/openapi/v2')?.headers['etag']
+    registry.delete('apis/coordination.k8s.io/v1')
+    expect(get('/openapi/v2')?.headers['etag']).not.toBe(before)
   })
 })

@@ -1,15 +1,20 @@
 /**
- * Answers `/openapi/v3` and everything below it. The addresses in the root carry the hash of the document they lead to, so
+ * Answers `/openapi/v3` and everything below it, and `/openapi/v2`. The addresses in the root carry the hash of the document they lead to, so
  * that clients keep documents for ever: a hash must change with the bytes, and is therefore taken over the bytes. All
  * built-in documents together take about a tenth of a second to make; `prepare` does it ahead of the first request.
  */
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parseAccept } from '../../kube/media-type-accept.ts'
+import { kubernetesVersion } from '../../kube/schema/schema.ts'
 import type { Clock } from '../../telemetry/clock.ts'
+import type { OpenApiDocument } from './openapi.ts'
 import type { OpenApiPart, OpenApiSource } from './source.ts'
+import { swaggerOf } from './swagger/swagger.ts'
+import { encodeSwagger } from './swagger/swagger-protobuf.ts'
 
 export const OPENAPI_ROOT = '/openapi/v3'
+const swaggerPath = '/openapi/v2'
 /** How long a client may keep a document that it asked for by its hash. */
 export const IMMUTABLE_LIFE_MS = 365 * 24 * 3600 * 1000
 
@@ -31,8 +36,16 @@ interface Made {
   readonly hash: string
 }
 
+type SwaggerForm = 'json' | 'protobuf'
+
 const noBody = Buffer.alloc(0)
 const jsonType = 'application/json'
+const swaggerProtobufType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
+/** The first name breaks the grammar of media types; clients still ask for it. */
+const swaggerProtobufSubtypes = [
+  'com.github.proto-openapi.spec.v2@v1.0+protobuf',
+  'com.github.proto-openapi.spec.v2.v1.0+protobuf',
+]
 
 export class OpenApiDocuments {
   readonly #source: OpenApiSource
@@ -40,14 +53,16 @@ export class OpenApiDocuments {
   /** By part: what a replaced part left behind goes with it. */
   readonly #made = new WeakMap<OpenApiPart, Made>()
   #root: { generation: number; made: Made } | undefined
+  #swagger: { generation: number; made: Map<SwaggerForm, Made> } = { generation: -1, made: new Map() }
 
   constructor(source: OpenApiSource, clock: Clock) {
     this.#source = source
     this.#clock = clock
   }
 
-  /** Undefined for paths outside `/openapi/v3`. */
+  /** Undefined for all other paths. */
   openApiDocument(path: string, request: OpenApiRequest): OpenApiResponse | undefined {
+    if (path === swaggerPath) return this.#swaggerResponse(request)
     if (path === OPENAPI_ROOT) return this.#respond(this.#rootDocument(), request, {})
     if (!path.startsWith(`${OPENAPI_ROOT}/`)) return undefined
     const name = path.slice(OPENAPI_ROOT.length + 1)
@@ -74,6 +89,33 @@ export class OpenApiDocuments {
     const headers = { ...caching, etag: `"${made.hash}"`, vary: 'Accept' }
     if (matches(ifNoneMatch, headers.etag)) return { status: 304, headers, body: noBody }
     return { status: 200, headers: { ...headers, 'content-type': jsonType }, body: made.bytes }
+  }
+
+  #swaggerResponse(request: OpenApiRequest): OpenApiResponse {
+    const { accept = '' } = request
+    // Whoever takes both gets the one that is named first.
+    const wanted = parseAccept(accept).find(({ subtype }) =>
+      ['*', 'json', ...swaggerProtobufSubtypes].includes(subtype),
+    )
+    const takesProtobuf = swaggerProtobufSubtypes.includes(wanted?.subtype ?? '')
+    if (!takesProtobuf) return this.#respond(this.#swaggerIn('json'), request, {})
+    const answer = this.#respond(this.#swaggerIn('protobuf'), { ...request, accept: '' }, {})
+    return { ...answer, headers: { ...answer.headers, 'content-type': swaggerProtobufType } }
+  }
+
+  /** Made when somebody asks for it: few do, and it takes as long as all documents of v3 together. */
+  #swaggerIn(form: SwaggerForm): Made {
+    const { generation } = this.#source
+    if (this.#swagger.generation !== generation) this.#swagger = { generation, made: new Map() }
+    let made = this.#swagger.made.get(form)
+    if (made === undefined) {
+      const parts = [...this.#source.parts()].map((part) => this.#documentOf(part))
+      const documents = parts.map(({ bytes }) => JSON.parse(bytes.toString('utf8')) as OpenApiDocument)
+      const swagger = swaggerOf(documents, kubernetesVersion())
+      made = form === 'json' ? finish(swagger) : hashed(encodeSwagger(swagger))
+      this.#swagger.made.set(form, made)
+    }
+    return made
   }
 
   #immutable(): Record<string, string> {
@@ -110,7 +152,10 @@ export class OpenApiDocuments {
 }
 
 function finish(document: object): Made {
-  const bytes = Buffer.from(JSON.stringify(document))
+  return hashed(Buffer.from(JSON.stringify(document)))
+}
+
+function hashed(bytes: Buffer): Made {
   return { bytes, hash: createHash('sha512').update(bytes).digest('hex').toUpperCase() }
 }
 

@@ -1,6 +1,7 @@
 /**
- * The certificates and keys of an API server that stands alone: made on first start, kept in the data folder, made again
- * when they near their end. The CA outlives everything it signs.
+ * The certificates and keys of an API server: made on first start, kept in the data folder, made again when they near
+ * their end. The CA outlives everything it signs. Servers that share a store may share their CAs by it too; each still
+ * has its own certificates.
  */
 
 import type { KeyObject } from 'node:crypto'
@@ -19,6 +20,7 @@ import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
 import { type CertificatePair, type PairPaths, readPair, writePair } from '../../identity/pair-file.ts'
 import { isNearExpiry } from '../../identity/rotation.ts'
 import type { Clock } from '../../telemetry/clock.ts'
+import type { AuthoritySource } from './shared-authorities.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 /** The CA is what clients pin: it must not change while anybody remembers. */
@@ -40,8 +42,14 @@ export interface Pki {
   readonly serviceAccountKey: KeyObject
 }
 
-export async function loadPki(folder: string, names: ServerNames, clock: Clock): Promise<Pki> {
-  const makers = new PairMaker(folder, clock)
+/** With `shared`, the CAs and the ServiceAccount key are those of all servers on one store. */
+export async function loadPki(
+  folder: string,
+  names: ServerNames,
+  clock: Clock,
+  shared?: AuthoritySource,
+): Promise<Pki> {
+  const makers = new PairMaker(folder, clock, shared)
   const ca = await makers.authority('ca', 'causeway')
   const frontProxyCa = await makers.authority('front-proxy-ca', 'causeway-front-proxy')
   const clientAuth = { extendedKeyUsages: ['clientAuth'], keyUsages: ['digitalSignature'] } as const
@@ -87,21 +95,28 @@ export async function writeAdminKubeconfig(file: string, server: string, { ca, a
 class PairMaker {
   readonly #folder: string
   readonly #clock: Clock
+  readonly #shared: AuthoritySource | undefined
 
-  constructor(folder: string, clock: Clock) {
+  constructor(folder: string, clock: Clock, shared: AuthoritySource | undefined) {
     this.#folder = folder
     this.#clock = clock
+    this.#shared = shared
   }
 
   async authority(name: string, commonName: string): Promise<CertificateAuthority> {
+    if (this.#shared !== undefined) return await this.#shared.authority(name, () => this.#newAuthority(commonName))
     const paths = this.#paths(name)
     const kept = await readPair(paths)
     if (kept !== undefined) return { certificate: kept.chain[0], privateKey: kept.privateKey }
+    const authority = await this.#newAuthority(commonName)
+    await writePair(paths, this.#pem(authority.certificate, authority.privateKey))
+    return authority
+  }
+
+  async #newAuthority(commonName: string): Promise<CertificateAuthority> {
     const { privateKey } = await generateKeys()
     const template = { subject: userName(commonName), ...validityFromNow(this.#clock, caLifeMs) }
-    const authority = await issueSelfSignedCa(template, privateKey)
-    await writePair(paths, this.#pem(authority.certificate, privateKey))
-    return authority
+    return await issueSelfSignedCa(template, privateKey)
   }
 
   async leaf(
@@ -111,12 +126,17 @@ class PairMaker {
   ): Promise<CertificatePair> {
     const paths = this.#paths(name)
     const kept = await readPair(paths)
-    if (kept !== undefined && !isNearExpiry(kept.chain[0], this.#clock.nowMs()) && covers(kept.chain[0], template))
-      return kept
+    if (kept !== undefined && this.#isUsable(kept.chain[0], ca, template)) return kept
     const { privateKey, publicKey } = await generateKeys()
     const life = validityFromNow(this.#clock, leafLifeMs)
     const certificate = await issueCertificate(ca, { ...template, ...life }, publicKey, { ifOutlivesCa: 'cap' })
     return await writePair(paths, this.#pem(certificate, privateKey))
+  }
+
+  /** The folder may have been used with another store, and so with another CA. */
+  #isUsable(kept: Certificate, ca: CertificateAuthority, template: Pick<CertificateTemplate, 'names'>): boolean {
+    const isFromCa = kept.x509.verify(ca.certificate.publicKey)
+    return isFromCa && !isNearExpiry(kept, this.#clock.nowMs()) && covers(kept, template)
   }
 
   #paths(name: string): PairPaths {

@@ -39,8 +39,14 @@ export class Http1Exchange implements Exchange {
     return this.#response.headersSent
   }
 
-  readBody(maxBytes: number): Promise<Buffer> {
-    return readBody(this.#request, this.headers.get('content-length'), maxBytes)
+  async readBody(maxBytes: number): Promise<Buffer> {
+    try {
+      return await readBody(this.#request, this.headers.get('content-length'), maxBytes)
+    } catch (error) {
+      // Nobody is going to read the rest: the next request of this connection would stand behind it.
+      if (!this.#response.headersSent) this.#response.setHeader('connection', 'close')
+      throw error
+    }
   }
 
   respond(status: number, headers: ResponseHeaders, body: Buffer): void {

@@ -45,10 +45,20 @@ export class Http2Exchange implements Exchange {
 
   respond(status: number, headers: ResponseHeaders, body: Buffer): void {
     if (this.#stream.destroyed) return
+    this.#endWithAnswer()
     const isHead = this.method === 'HEAD'
     const endStream = isHead || body.length === 0
     this.#stream.respond({ ':status': status, ...headers, 'content-length': body.length }, { endStream })
     if (!endStream) this.#stream.end(body)
+  }
+
+  /** A client that goes on sending after its answer would keep the stream open as long as it likes. */
+  #endWithAnswer(): void {
+    const stream = this.#stream
+    if (stream.endAfterHeaders) return
+    stream.once('finish', () => {
+      if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
+    })
   }
 
   stream(status: number, headers: ResponseHeaders): ResponseStream {

@@ -14,18 +14,25 @@ import {
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { MAX_CHAIN_LENGTH } from '../../identity/verify.ts'
+import type { Clock } from '../../telemetry/clock.ts'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import { type ListenAddress, listen } from '../../telemetry/listen.ts'
 import type { Exchange, Peer } from './exchange.ts'
 import { Http1Exchange } from './http1-exchange.ts'
 import { Http2Exchange } from './http2-exchange.ts'
+import { endWhenIdle } from './idle-session.ts'
+import {
+  BODY_TIMEOUT_MS,
+  CONNECTION_CHECK_MS,
+  HANDSHAKE_TIMEOUT_MS,
+  HEADERS_TIMEOUT_MS,
+  IDLE_CONNECTION_MS,
+  MAX_CONNECTIONS,
+  MAX_REQUEST_HEADER_BYTES,
+  MAX_REQUEST_HEADERS,
+  MAX_STREAMS_PER_CONNECTION,
+} from './limits.ts'
 
-/** Room for long tokens and impersonation headers. */
-export const MAX_REQUEST_HEADER_BYTES = 64 * 1024
-/** What kube-apiserver allows; Go clients open another connection beyond it. */
-export const MAX_STREAMS_PER_CONNECTION = 250
-/** A client that cannot finish its handshake or its headers in this time never will. */
-export const HANDSHAKE_TIMEOUT_MS = 10_000
 /** Enough for the largest body without a stop; the default of 64 KiB makes large lists crawl. */
 const streamWindowBytes = 1024 * 1024
 const connectionWindowBytes = 16 * 1024 * 1024
@@ -40,6 +47,13 @@ export interface TlsFiles {
 export interface ListenerOptions {
   readonly address: ListenAddress
   readonly tls: TlsFiles
+  readonly clock: Clock
+  /** Fewer than the default, for tests. */
+  readonly maxConnections?: number
+  /** A connection that ended before its handshake did. */
+  readonly handshakeFailed: () => void
+  /** A connection that was closed at once, because too many were open. */
+  readonly connectionRefused: () => void
   serve(exchange: Exchange): void
 }
 
@@ -89,9 +103,22 @@ export class Listener implements Part {
       rejectUnauthorized: false,
       minVersion: 'TLSv1.2',
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-      maxHeaderSize: MAX_REQUEST_HEADER_BYTES,
-      settings: { maxConcurrentStreams: MAX_STREAMS_PER_CONNECTION, initialWindowSize: streamWindowBytes },
-    } as Parameters<typeof createSecureServer>[0])
+      maxHeaderListPairs: MAX_REQUEST_HEADERS,
+      settings: {
+        maxConcurrentStreams: MAX_STREAMS_PER_CONNECTION,
+        initialWindowSize: streamWindowBytes,
+        maxHeaderListSize: MAX_REQUEST_HEADER_BYTES,
+      },
+    })
+    Object.assign(server, http1Limits)
+    server.maxConnections = this.#options.maxConnections ?? MAX_CONNECTIONS
+    this.#serveOn(server)
+    server.on('tlsClientError', () => this.#options.handshakeFailed())
+    server.on('drop', () => this.#options.connectionRefused())
+    return server
+  }
+
+  #serveOn(server: Http2SecureServer): void {
     server.on('session', (session) => this.#adoptSession(session))
     server.on('stream', (...[stream, headers, , rawHeaders]: StreamEvent) => {
       const peer = peerOf(stream.session?.socket as TLSSocket)
@@ -100,7 +127,8 @@ export class Listener implements Part {
     server.on('request', (...[request, response]: RequestEvent) => {
       // HTTP/2 requests appear here too, in their imitation; their streams were taken above.
       if (request.httpVersionMajor === 2) return
-      this.#options.serve(new Http1Exchange(request, response, peerOf(request.socket as TLSSocket)))
+      if (hasTooManyHeaders(request)) refuseHeaders(response)
+      else this.#options.serve(new Http1Exchange(request, response, peerOf(request.socket as TLSSocket)))
     })
     server.on('secureConnection', (socket: Socket) => {
       this.#sockets.add(socket)
@@ -108,16 +136,15 @@ export class Listener implements Part {
       socket.setNoDelay(true)
       socket.once('close', () => this.#sockets.delete(socket))
     })
-    // Scanners and clients with the wrong CA: their problem, and no reason to end.
-    server.on('tlsClientError', () => {})
+    // Clients that break the protocol: their problem, and no reason to end.
     server.on('sessionError', () => {})
-    return server
   }
 
   #adoptSession(session: ServerHttp2Session): void {
     this.#sessions.add(session)
     session.once('close', () => this.#sessions.delete(session))
     session.setLocalWindowSize(connectionWindowBytes)
+    endWhenIdle(session, this.#options.clock)
   }
 
   /** Asks clients to go elsewhere, waits for what is under way, and cuts the rest at the deadline. */
@@ -132,6 +159,26 @@ export class Listener implements Part {
     else deadline.addEventListener('abort', cut, { once: true })
     await closed
   }
+}
+
+/** Node takes these for HTTP/1 from the server itself; as options of a server that also speaks HTTP/2 they go unheard. */
+const http1Limits = {
+  maxHeaderSize: MAX_REQUEST_HEADER_BYTES,
+  // Node leaves out the headers beyond this number, without a word: one more shows that there were too many.
+  maxHeadersCount: MAX_REQUEST_HEADERS + 1,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  requestTimeout: BODY_TIMEOUT_MS,
+  keepAliveTimeout: IDLE_CONNECTION_MS,
+  connectionsCheckingInterval: CONNECTION_CHECK_MS,
+}
+
+function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
+  return rawHeaders.length > MAX_REQUEST_HEADERS * 2
+}
+
+function refuseHeaders(response: ServerResponse): void {
+  response.writeHead(431, { connection: 'close', 'content-type': 'text/plain; charset=utf-8' })
+  response.end(`more than ${MAX_REQUEST_HEADERS} headers\n`)
 }
 
 const peers = new WeakMap<TLSSocket, Peer>()

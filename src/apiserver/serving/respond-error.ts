@@ -10,6 +10,7 @@ import { respond } from './respond.ts'
 
 export async function respondError(context: RequestContext, error: unknown): Promise<void> {
   const { code, headers, status } = toHttp(error)
+  context.failure = status
   const { encoding, pretty } = negotiateErrorOutput({
     accept: context.exchange.headers.get('accept'),
     userAgent: context.exchange.headers.get('user-agent'),

@@ -22,16 +22,25 @@ export async function respond(
 ): Promise<void> {
   const all = { ...context.responseHeaders, ...headers, ...warningHeaders(context) }
   if (body.length < MIN_GZIP_BYTES || !acceptsGzip(context)) {
-    context.exchange.respond(status, all, body)
+    send(context, status, all, body)
     return
   }
   const compressed = await compress(body, { level: gzipLevel })
   const vary = all['vary'] === undefined ? 'Accept-Encoding' : `${String(all['vary'])}, Accept-Encoding`
-  context.exchange.respond(status, { ...all, 'content-encoding': 'gzip', vary }, compressed)
+  send(context, status, { ...all, 'content-encoding': 'gzip', vary }, compressed)
+}
+
+function send(context: RequestContext, status: number, headers: ResponseHeaders, body: Buffer): void {
+  context.answer = { status, bodyBytes: body.length }
+  context.exchange.respond(status, headers, body)
 }
 
 export function respondStream(context: RequestContext, status: number, headers: ResponseHeaders): ResponseStream {
-  return context.exchange.stream(status, { ...context.responseHeaders, ...headers, ...warningHeaders(context) })
+  const all = { ...context.responseHeaders, ...headers, ...warningHeaders(context) }
+  const stream = context.exchange.stream(status, all)
+  context.answer = { status }
+  context.onStream?.()
+  return stream
 }
 
 function acceptsGzip({ exchange }: RequestContext): boolean {

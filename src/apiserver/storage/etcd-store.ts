@@ -19,6 +19,7 @@ import {
   TXN,
   type TXN_RESPONSE,
 } from './etcd/messages.ts'
+import { SharedRead } from './etcd/shared-read.ts'
 import { type EtcdEvent, EtcdWatch, revisionOf } from './etcd/watch.ts'
 import { isEmptyRange, prefixRange } from './keys.ts'
 import type {
@@ -54,6 +55,7 @@ export class EtcdStore implements Store {
   readonly #keyPrefix: string
   readonly #progressIntervalMs: number
   readonly #leases: LeasePool
+  readonly #presentRevision: SharedRead<number>
 
   /** Connects when it is first used, and again whenever it must. Throws StoreUsageError. */
   constructor(options: EtcdStoreOptions, clock: Clock) {
@@ -62,9 +64,15 @@ export class EtcdStore implements Store {
     this.#keyPrefix = options.keyPrefix ?? DEFAULT_KEY_PREFIX
     this.#progressIntervalMs = options.progressIntervalMs ?? PROGRESS_INTERVAL_MS
     this.#leases = new LeasePool(clock, async (ttl) => (await this.#client.call(LEASE_GRANT, { ttl })).id)
+    this.#presentRevision = new SharedRead(() => this.#askRevision())
   }
 
+  /** Every read of the present begins with this, so those that come together ask together. */
   async revision(): Promise<number> {
+    return await this.#presentRevision.read()
+  }
+
+  async #askRevision(): Promise<number> {
     const { header } = await this.#client.call(RANGE, { key: this.#noKey(), countOnly: true })
     return header?.revision ?? 0
   }

@@ -1,10 +1,12 @@
 /**
  * The configuration of `causeway apiserver`.
  */
+import { AUTHORIZATION_MODES } from '../../apiserver/auth/modes.ts'
+import { DEFAULT_AUTHORIZATION_MODES } from '../../apiserver/auth/standard-authorizer.ts'
 import { REPLACEABLE_CONTROLLERS } from '../../apiserver/controllers/controllers.ts'
 import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, optional, type Role, type ValuesOf } from './option.ts'
-import { filePath, integer, listenAddress, listOf, oneOf, text } from './values.ts'
+import { filePath, integer, listenAddress, listOf, oneOf, onOff, orderOf, outputPath, text } from './values.ts'
 
 const options = {
   dataDir: option({
@@ -42,6 +44,13 @@ const options = {
   etcdCafile: optional({ type: filePath, description: 'CA that signed the certificates of etcd' }),
   etcdCertfile: optional({ type: filePath, description: 'client certificate for etcd' }),
   etcdKeyfile: optional({ type: filePath, description: 'key of the client certificate for etcd' }),
+  pkiInStore: option({
+    type: onOff,
+    default: 'true',
+    description:
+      'with etcd: keep CAs and the ServiceAccount key there, so that all API servers on it believe the same credentials; ' +
+      'false keeps them in the data folder',
+  }),
   tokenAuthFile: optional({
     type: filePath,
     description: 'file of bearer tokens: token,user,uid,"group1,group2" a line',
@@ -49,6 +58,15 @@ const options = {
   clientCaFile: optional({
     type: filePath,
     description: 'further CAs whose client certificates are believed, besides our own',
+  }),
+  authorizationMode: option({
+    type: orderOf('mode', AUTHORIZATION_MODES),
+    default: DEFAULT_AUTHORIZATION_MODES.join(','),
+    description: `who decides what a caller may do, asked in this order: ${AUTHORIZATION_MODES.join(', ')}`,
+  }),
+  auditLogPath: optional({
+    type: outputPath,
+    description: 'file for a line of JSON about each request, without bodies and credentials; - is standard output',
   }),
   disableAdmissionPlugins: option({
     type: listOf(text),

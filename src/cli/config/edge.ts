@@ -5,8 +5,7 @@ import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, optional, type Role, type ValuesOf } from './option.ts'
 import { filePath, listenAddress, listOf, text } from './values.ts'
 
-/** What `edge join` needs, and `edge` when it has not joined yet. */
-export const joinOptions = {
+const options = {
   hub: option({
     type: listOf(text),
     default: '',
@@ -22,13 +21,6 @@ export const joinOptions = {
     default: '/var/lib/causeway',
     description: 'folder for certificates, keys and everything this node keeps; made if missing',
   }),
-  drainTimeout,
-  logLevel,
-  logFormat,
-}
-
-const options = {
-  ...joinOptions,
   caCert: optional({ type: filePath, description: "the hub's CA, when you bring certificates of your own" }),
   edgeCert: optional({ type: filePath, description: 'certificate of this node, signed by that CA' }),
   edgeKey: optional({ type: filePath, description: 'key of --edge-cert' }),
@@ -38,6 +30,9 @@ const options = {
     description:
       'where /healthz, /livez, /readyz and /metrics are served, without authentication; port 0 picks a free port',
   }),
+  drainTimeout,
+  logLevel,
+  logFormat,
 }
 
 export type EdgeConfig = ValuesOf<typeof options>

@@ -41,6 +41,14 @@ const options = {
   caKey: optional({ type: filePath, description: 'key of --ca-cert: RSA or EC, in any common PEM form' }),
   serverCert: optional({ type: filePath, description: "the hub's own certificate; with --server-key" }),
   serverKey: optional({ type: filePath, description: 'key of --server-cert' }),
+  kubernetesCa: optional({
+    type: filePath,
+    description: "CA of the API server, as edges shall see it; without it the one in the hub's own kubeconfig",
+  }),
+  apiserverName: optional({
+    type: text,
+    description: "name in the API server's certificate; without it the host in the hub's own kubeconfig",
+  }),
   certificateLife: option({
     type: period,
     default: '365d',
@@ -50,11 +58,6 @@ const options = {
     type: period,
     default: '90d',
     description: 'how long after its end a certificate may still renew itself',
-  }),
-  tokenLife: option({
-    type: period,
-    default: '24h',
-    description: 'how long the join token in the cluster is good; it is replaced after half of that',
   }),
   endpointAddresses: option({
     type: listOf(ipAddress),

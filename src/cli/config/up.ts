@@ -5,6 +5,9 @@ import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, type Role, type ValuesOf } from './option.ts'
 import { filePath, integer, listenAddress } from './values.ts'
 
+/** Each is a whole agent in this process; more belong on machines of their own. */
+export const MAX_UP_EDGES = 32
+
 const options = {
   dataDir: option({
     type: filePath,
@@ -15,6 +18,16 @@ const options = {
     type: integer(0, 65_535),
     default: '6443',
     description: 'port of the API server on this machine; 0 picks a free one',
+  }),
+  hubPort: option({
+    type: integer(0, 65_535),
+    default: '10000',
+    description: 'port of the hub on this machine; 0 picks a free one',
+  }),
+  edges: option({
+    type: integer(0, MAX_UP_EDGES),
+    default: '1',
+    description: 'how many edges to run: edge-1, edge-2, ...',
   }),
   // Next to the edge endpoint's 10550 and away from the kubelet's and the control plane's 1025x.
   healthAddress: option({

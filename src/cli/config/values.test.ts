@@ -11,6 +11,7 @@ import {
   MAX_DURATION_MS,
   oneOf,
   onOff,
+  orderOf,
   quoted,
   text,
 } from './values.ts'
@@ -87,6 +88,14 @@ describe('values', () => {
     [listOf(text), 'a,,b'],
   ] as [ValueType<unknown>, string][])('refuses what does not fit (%#)', (type, given) => {
     expect(() => read(type, given)).toThrow(v.ValiError)
+  })
+
+  it('reads an order of choices, and says what is wrong with one', () => {
+    const order = orderOf('mode', ['Node', 'RBAC'])
+    expect(read(order, 'RBAC, Node')).toEqual(['RBAC', 'Node'])
+    expect(() => read(order, 'Node,ABAC')).toThrow('"ABAC" is none of them')
+    expect(() => read(order, 'Node,RBAC,Node')).toThrow('"Node" stands there more than once')
+    expect(() => read(order, '')).toThrow('it is empty')
   })
 
   it('quotes what was given', () => {

@@ -4,8 +4,7 @@
  */
 
 import { readCertificates } from '../../identity/certificate.ts'
-import { type CertificateRequest, readRequest } from '../../identity/csr.ts'
-import { IdentityError } from '../../identity/errors.ts'
+import type { CertificateRequest } from '../../identity/csr.ts'
 import { keyMatchesCertificate } from '../../identity/keys.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { certificateSigningRequests, services } from '../../kube/client/kinds.ts'
@@ -28,7 +27,7 @@ export interface ContentOptions {
   readonly lifeSeconds: number
   readonly clusterDomain: string
   /** Where the endpoint of a node may be reached: the node's group decides. */
-  endpointAddressesOf(node: string): readonly string[]
+  readonly endpointAddressesOf: (node: string) => readonly string[]
 }
 
 /** What the certificate of a node has to say, with the cluster's own addresses as they are now. */
@@ -63,9 +62,13 @@ export class NodeCertificates {
   }
 
   /** The issued certificate in PEM; `undefined` if the cluster needs more time. Repeat the call to go on waiting. */
-  async request(node: string, purpose: Purpose, csr: Uint8Array, gone: AbortSignal): Promise<string | undefined> {
+  async request(
+    node: string,
+    purpose: Purpose,
+    request: CertificateRequest,
+    gone: AbortSignal,
+  ): Promise<string | undefined> {
     const { metrics, keeper, clock } = this.#options
-    const request = await readNodeRequest(csr)
     const content = await this.content(node, purpose)
     checkRequest(request, content)
     const object = await this.#createOrFind(content, request)
@@ -125,16 +128,5 @@ export class NodeCertificates {
       'certificate of the cluster handed to a node',
     )
     return pem
-  }
-}
-
-async function readNodeRequest(csr: Uint8Array): Promise<CertificateRequest> {
-  try {
-    return await readRequest(csr)
-  } catch (error) {
-    if (!(error instanceof IdentityError)) throw error
-    const code =
-      error.code === 'bad-proof' ? 'bad-proof' : error.code.endsWith('-key') ? 'key-unsuitable' : 'bad-request'
-    throw new Refusal(code, error.message, { cause: error })
   }
 }

@@ -2,13 +2,14 @@
  * The CA that signs the certificates of edges: the operator's files, else the Secret that all hubs share, else made here and
  * put into the Secret, where the first hub to do so decides for all.
  */
+
+import { readFileBounded } from '../../identity/atomic-file.ts'
+import { type Certificate, certificatePem, readCertificates } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import { IdentityError } from '../../identity/errors.ts'
 import { issueSelfSignedCa, validityFromNow } from '../../identity/issue.ts'
 import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
 import { type CertificatePair, type PairPaths, parsePair, readForeignPair } from '../../identity/pair-file.ts'
-import { type Certificate, certificatePem, readCertificates } from '../../identity/certificate.ts'
-import { readFileBounded } from '../../identity/atomic-file.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { secrets } from '../../kube/client/kinds.ts'
 import type { ResourceClient } from '../../kube/client/resource-client.ts'
@@ -53,6 +54,7 @@ export class AuthorityLoader {
   readonly #options: AuthorityOptions
   readonly #secrets: ResourceClient<Secret>
   #warnedOf: string | undefined
+  #shared: Secret | undefined
 
   constructor(options: AuthorityOptions) {
     this.#options = options
@@ -80,9 +82,24 @@ export class AuthorityLoader {
   async #loadShared(): Promise<LoadedAuthority> {
     const { namespace, clock } = this.#options
     const secret = await explained(`load the CA from Secret ${namespace}/${CA_SECRET}`, () =>
-      createIfAbsent(this.#secrets, CA_SECRET, () => this.#make()),
+      createIfAbsent(this.#secrets, CA_SECRET, () => this.#restoreOrMake()),
     )
-    return await authorityOfSecret(secret, clock)
+    const authority = await authorityOfSecret(secret, clock)
+    this.#shared = secret
+    return authority
+  }
+
+  /** If somebody removes the Secret while a hub runs, a new CA would cut off every edge; the hub still has the old one. */
+  async #restoreOrMake(): Promise<Secret> {
+    if (this.#shared === undefined) return await this.#make()
+    const { namespace, logger } = this.#options
+    logger.warn({ secret: `${namespace}/${CA_SECRET}` }, 'the CA was removed from the cluster; putting it back')
+    const { type, data } = this.#shared
+    return {
+      metadata: { name: CA_SECRET, namespace, labels: labelsOf() },
+      type: type ?? TLS_SECRET_TYPE,
+      data: data ?? {},
+    }
   }
 
   async #make(): Promise<Secret> {

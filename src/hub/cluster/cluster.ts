@@ -12,6 +12,8 @@ export interface HubAuthority {
   readonly signing: CertificateAuthority
   /** The signing CA and, during a roll-over, those before it. */
   readonly trust: readonly Certificate[]
+  /** What is sent along with the certificates it signs: itself and those above it; nothing if it is a root. */
+  readonly chainAbove: readonly Certificate[]
 }
 
 /** How the cluster's API server is recognised. A join token pins both members. */

@@ -30,14 +30,14 @@ export interface Peer {
    * that negotiates again may look like one without a certificate, or with another.
    */
   readonly certificates: readonly Buffer[]
+  /** Called by who has found out its name: it does not count as one of its address's strangers from then on. */
+  identified(): void
 }
 
 export interface HubConnection {
   readonly socket: TLSSocket
   readonly door: ClusterDoor
   readonly peer: Peer
-  /** Says that the peer is known by name, so that it does not count as one of its address's strangers any more. */
-  identified(): void
 }
 
 export interface OpenConnection {

@@ -2,6 +2,7 @@
  * HTTP/1.1 to one API server: requests whose answers stream with back-pressure, and upgrades. It adds nothing to a
  * request, follows no redirect, repeats nothing and judges no status code.
  */
+import { setMaxListeners } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex, Readable } from 'node:stream'
@@ -74,6 +75,8 @@ export class HttpTransport implements Transport {
     this.#server = new URL(connection.server).origin
     this.#clock = options.clock
     this.#connector = connector
+    // Every connect listens, and a busy client has many under way.
+    setMaxListeners(0, this.#closing.signal)
     this.#pool = new Pool(this.#server, {
       connections: options.maxConnections ?? null,
       pipelining: 1,
@@ -101,6 +104,8 @@ export class HttpTransport implements Transport {
         path,
         headers: flat(headers),
         body: body ?? null,
+        // The library gives up a connection after a DELETE with a body; API servers are sure of its length.
+        reset: false,
         signal: signal ?? null,
         ...(headersTimeoutMs === undefined ? {} : { headersTimeout: headersTimeoutMs }),
         ...(bodyTimeoutMs === undefined ? {} : { bodyTimeout: bodyTimeoutMs }),

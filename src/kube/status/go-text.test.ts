@@ -28,6 +28,7 @@ test('a quoted ASCII text reads back as itself', () => {
 test('JSON has no characters that HTML would read', () => {
   expect(goJson(['<a>', '&', '\u2028'])).toBe(String.raw`["\u003ca\u003e","\u0026","\u2028"]`)
   expect(goJson(undefined)).toBe('null')
+  expect(goJson({ a: 2n ** 64n })).toBe('{"a":18446744073709551616}')
   fc.assert(
     fc.property(fc.json(), (json) => {
       const value: unknown = JSON.parse(json)

@@ -2,6 +2,8 @@
  * Go's way of printing values. The API server's messages are made with Go's `%q` and `encoding/json`, and clients
  * compare and show these messages, so ours must come out the same, character for character.
  */
+import { printJson } from '../codec/json.ts'
+
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u
 
 const shortEscapes: Readonly<Record<string, string>> = {
@@ -37,8 +39,7 @@ function hex(value: number, digits: number): string {
   return value.toString(16).padStart(digits, '0')
 }
 
-/** What `json.Marshal` makes of a value: like `JSON.stringify`, with the characters that matter to HTML escaped. */
+/** What `json.Marshal` makes of a value; integers of any size, with the characters that matter to HTML escaped. */
 export function goJson(value: unknown): string {
-  const text = JSON.stringify(value) as string | undefined
-  return (text ?? 'null').replaceAll(/[<>&\u2028\u2029]/g, (character) => `\\u${hex(character.charCodeAt(0), 4)}`)
+  return value === undefined ? 'null' : printJson(value)
 }

@@ -1,5 +1,6 @@
 /** Tokens from a file: `token,user,uid,"group1,group2"` a line, as kube-apiserver's --token-auth-file has it. */
 import { createHash } from 'node:crypto'
+import { SetupError } from '../../setup-error.ts'
 import type { UserInfo } from '../user.ts'
 
 export class StaticTokens {
@@ -12,7 +13,7 @@ export class StaticTokens {
       const fields = splitLine(line)
       const [token = '', name = '', uid, groups = ''] = fields
       if (uid === undefined || token === '' || name === '') {
-        throw new Error(`${source} line ${index + 1}: expected token,user,uid and optionally groups`)
+        throw new SetupError(`${source} line ${index + 1}: expected token,user,uid and optionally groups`)
       }
       const groupList = groups
         .split(',')

@@ -13,7 +13,6 @@ const componentStatusKind = kindOf('v1', 'ComponentStatus')
 const storeName = 'etcd-0'
 /** They register nowhere, so a server can only guess at their addresses. */
 const strangers = ['controller-manager', 'scheduler']
-const deprecation = 'v1 ComponentStatus is deprecated in v1.19+'
 
 export async function serveComponentStatuses(
   parts: SubresourceParts,
@@ -21,7 +20,6 @@ export async function serveComponentStatuses(
   { verb, name }: ResourceRequest,
 ): Promise<void> {
   const nowMs = parts.clock.nowMs()
-  context.warnings.add(deprecation)
   if (verb === 'get') {
     const answer = Answer.forObject(context, nowMs)
     const found = (await componentStatuses(parts)).find((status) => status.metadata?.name === name)

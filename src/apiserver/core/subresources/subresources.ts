@@ -10,6 +10,7 @@ import { type Resource, storedResource } from '../resource.ts'
 import { serveBinding } from './binding.ts'
 import { serveComponentStatuses } from './component-status.ts'
 import { serveConnection } from './connect.ts'
+import { deprecationOf } from './deprecated.ts'
 import { serveEviction } from './eviction.ts'
 import type { SubresourceParts } from './parts.ts'
 import { methodNotAllowed } from './places.ts'
@@ -48,6 +49,8 @@ export class Subresources {
 
   /** False when the request is for something else. */
   async handle(context: RequestContext, info: ResourceRequest): Promise<boolean> {
+    const deprecation = deprecationOf(info)
+    if (deprecation !== undefined) context.warnings.add(deprecation)
     if (info.apiGroup === '' && info.resource === 'componentstatuses') {
       await serveComponentStatuses(this.#parts, context, info)
       return true

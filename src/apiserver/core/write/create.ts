@@ -11,6 +11,7 @@ import type { Writer } from './writer.ts'
 /** A generated name that is taken is drawn again so often before the client is told. */
 const maxNameTries = 8
 
+/** Takes `given` over and changes it: a caller that needs it afterwards hands in a copy. */
 export async function createObject(writer: Writer, given: KubeObject, request: WriteRequest): Promise<Item> {
   const { resource } = request
   placeInNamespace(given, request)
@@ -18,7 +19,7 @@ export async function createObject(writer: Writer, given: KubeObject, request: W
   if (resourceVersion !== '') throw badRequest('resourceVersion should not be set on objects to be created')
   const isGenerated = name === '' && base !== ''
   for (let attempt = 1; ; attempt++) {
-    const object = structuredClone(given)
+    const object = isGenerated ? structuredClone(given) : given
     if (isGenerated && object.metadata !== undefined) object.metadata.name = generateName(base)
     const ready = await prepare(writer, object, request)
     const readyName = ready.metadata?.name ?? ''

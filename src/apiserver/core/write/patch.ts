@@ -1,10 +1,20 @@
 /** A patch as a function from the present object to the wanted one. */
+import { parseJson, printJson } from '../../../kube/codec/json.ts'
+import { decodeMessage, encodeMessage } from '../../../kube/codec/object-codec.ts'
 import { negotiatePatch, type PatchType } from '../../../kube/negotiation-body.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
-import { applyPatch, type PatchKind } from '../../../kube/patch/index.ts'
+import {
+  applyPatch,
+  goPrint,
+  type PatchKind,
+  patchedObjectUnreadable,
+  unknownOperationFields,
+} from '../../../kube/patch/index.ts'
+import { WireError } from '../../../kube/protobuf/wire-error.ts'
 import { unsupportedMediaType } from '../../../kube/status/index.ts'
 import type { RequestContext } from '../../chain/handler.ts'
-import { conform, type ExpectedKind, fieldValidationOf, readBodyBytes } from '../decode-body.ts'
+import { type ExpectedKind, type FieldValidation, fieldValidationOf, readBodyBytes } from '../decode-body.ts'
+import { findDuplicateKeys } from '../duplicate-keys.ts'
 
 const kinds: Readonly<Record<Exclude<PatchType, 'apply'>, PatchKind>> = {
   'json-patch': 'json',
@@ -16,19 +26,71 @@ export async function patchProducer(
   context: RequestContext,
   resource: ExpectedKind,
 ): Promise<(old: KubeObject) => KubeObject> {
-  const type = negotiatePatch(context.exchange.headers.get('content-type'), 'built-in')
+  const media = negotiatePatch(context.exchange.headers.get('content-type'), 'built-in')
   // Server-side apply is not built yet; taking such a patch for another kind would do harm.
-  if (type === 'apply') {
+  if (media === 'apply') {
     throw unsupportedMediaType([
       'application/json-patch+json',
       'application/merge-patch+json',
       'application/strategic-merge-patch+json',
     ])
   }
+  const type = kinds[media]
   const patch = await readBodyBytes(context)
   const validation = fieldValidationOf(context)
   return (old) => {
-    const patched = applyPatch({ type: kinds[type], patch, object: old, message: resource.message })
-    return conform(patched, resource, validation, context)
+    const patched = applyPatch({ type, patch, object: old, message: resource.message })
+    const shown = (): string => shownOf(type, patch, patched)
+    if (type !== 'strategic') checkType(patched, resource, shown)
+    // After it was applied: a patch that cannot be read has worse problems.
+    const problems = validation === 'Ignore' ? [] : problemsOf(type, patch)
+    return conform(patched, resource, { shown, problems, validation, warnings: context.warnings })
   }
+}
+
+interface Reading {
+  /** What a refusal quotes. */
+  readonly shown: () => string
+  /** What is wrong with the text of the patch itself. */
+  readonly problems: readonly string[]
+  readonly validation: FieldValidation
+  readonly warnings: Set<string>
+}
+
+/** The object as its type has it: fields in order, zeros in place, nothing unknown. */
+function conform(patched: KubeObject, { apiVersion, kind, message }: ExpectedKind, reading: Reading): KubeObject {
+  const { shown, validation, warnings } = reading
+  try {
+    const { bytes, dropped } = encodeMessage(message, patched)
+    const problems = [...reading.problems, ...dropped.names.map((name) => `unknown field ${JSON.stringify(name)}`)]
+    if (validation === 'Warn') for (const problem of problems) warnings.add(problem)
+    if (validation === 'Strict' && problems.length > 0) {
+      throw patchedObjectUnreadable(shown(), `strict decoding error: ${problems.join(', ')}`)
+    }
+    return { kind, apiVersion, ...decodeMessage(message, bytes).value }
+  } catch (error) {
+    if (error instanceof WireError) throw patchedObjectUnreadable(shown(), error.message)
+    throw error
+  }
+}
+
+function problemsOf(type: PatchKind, patch: Buffer): string[] {
+  const text = patch.toString('utf8')
+  const duplicates = findDuplicateKeys(text).map((path) => `duplicate field ${JSON.stringify(path)}`)
+  if (type !== 'json') return duplicates
+  return [...duplicates.map((problem) => `json patch ${problem}`), ...unknownOperationFields(parseJson(text))]
+}
+
+/** A patch must not make something else of an object; a strategic one is merged without a look at its type. */
+function checkType(patched: KubeObject, { apiVersion, kind, alsoAccepts }: ExpectedKind, shown: () => string): void {
+  const { apiVersion: version = apiVersion, kind: given = kind } = patched
+  if (given === kind && (version === apiVersion || alsoAccepts?.includes(version) === true)) return
+  const why = `no kind ${JSON.stringify(given)} is registered for version ${JSON.stringify(version)} in scheme "pkg/runtime/scheme.go:111"`
+  throw patchedObjectUnreadable(shown(), why)
+}
+
+/** Whoever may patch a Secret need not be one who may read it. */
+function shownOf(type: PatchKind, patch: Buffer, patched: KubeObject): string {
+  if (patched.kind === 'Secret') return '(not shown)'
+  return type === 'strategic' ? goPrint(parseJson(patch.toString('utf8'))) : printJson(patched)
 }

@@ -36,7 +36,7 @@ export async function updateObject(
       return { item: await createInstead(), created: true }
     }
     const old = current.object()
-    const produced = await produce(structuredClone(old))
+    const produced = await produce(current.object())
     const insists = checkPreconditions(produced, old, request)
     const next = await prepare(writer, produced, old, request)
     const item = await settle(writer, key, current, next, request)
@@ -121,13 +121,14 @@ async function settle(
   request: WriteRequest,
 ): Promise<Item | undefined> {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = next.metadata ?? {}
+  const value = storedValue(next)
   const isReleased = deletionTimestamp !== undefined && finalizers.length === 0 && specFinalizers(next).length === 0
   if (isReleased && deletionGracePeriodSeconds === 0) {
     const { revision } = current
     if (!(await writer.remove(key, revision, request))) return undefined
-    return Item.fromEntry({ key, value: storedValue(next), createRevision: revision, modRevision: revision })
+    return Item.fromEntry({ key, value, createRevision: revision, modRevision: revision })
   }
-  if (storedValue(next).equals(storedValue(current.object()))) return current
+  if (current.holds(value)) return current
   return await writer.put(key, next, current.revision, request)
 }
 

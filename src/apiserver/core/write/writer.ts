@@ -49,7 +49,11 @@ export class Writer {
       request,
     )
     if (!result.committed) return undefined
-    return Item.fromEntry({ key, value, createRevision: result.revision, modRevision: result.revision })
+    const { revision } = result
+    const present = this.parts.cache.collection(request.resource.keyPrefix).get(key)
+    // By now somebody else may have written again; the answer is what this request wrote.
+    if (present?.revision === revision) return present
+    return Item.fromEntry({ key, value, createRevision: revision, modRevision: revision })
   }
 
   /** True when it is gone; false when somebody was faster. */

@@ -1,4 +1,5 @@
-/** CertificateSigningRequests. The request itself is parsed where certificates are signed. */
+/** CertificateSigningRequests. What the request asks for is read where certificates are signed. */
+import { readPem } from '../../../identity/pem.ts'
 import { formatTime } from '../../../kube/codec/time.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import {
@@ -98,6 +99,7 @@ function checkRequest(csr: Fields, old: Fields | undefined): FieldError[] {
   const seconds = integer(spec, 'expirationSeconds')
   const short = 'may not specify a duration less than 600 seconds (10 minutes)'
   return [
+    ...checkRequestText(text(spec, 'request'), 'spec.request'),
     ...(listed.length === 0 ? [requiredField('spec.usages')] : []),
     ...(sameUsages
       ? []
@@ -113,6 +115,21 @@ function checkRequest(csr: Fields, old: Fields | undefined): FieldError[] {
       : []),
     ...checkConditions(csr, 'status.conditions'),
   ]
+}
+
+function checkRequestText(request: string, path: string): FieldError[] {
+  return firstPemLabel(Buffer.from(request, 'base64')) === 'CERTIFICATE REQUEST'
+    ? []
+    : [invalidField(path, request, 'PEM block type must be CERTIFICATE REQUEST')]
+}
+
+function firstPemLabel(pem: Buffer): string | undefined {
+  try {
+    return readPem(pem, 'the request')[0]?.label
+  } catch {
+    // What cannot be read has no label.
+    return undefined
+  }
 }
 
 function checkSigner(signer: string, oldSigner: string, path: string): FieldError[] {

@@ -1,4 +1,6 @@
 /** Events, of the core API and of `events.k8s.io`. */
+
+import type { KubeObject } from '../../../kube/objects.ts'
 import { labelKeyBreaches } from '../../../kube/selectors/names.ts'
 import { type FieldError, invalidField, requiredField } from '../../../kube/status/field-error.ts'
 import { checkImmutable, checkName } from '../checks.ts'
@@ -42,6 +44,31 @@ export const EVENT_RULES: KindRules = {
       checkImmutable(event[name], old[name], shown).map((error) => ({ ...error, badValue: asInternal(event[name]) })),
     ),
   ],
+}
+
+/**
+ * Events that come through `events.k8s.io` are kept as those of the core API but must obey the stricter rules, which know
+ * them by their new names.
+ */
+export const KEPT_EVENT_RULES: KindRules = {
+  ...EVENT_RULES,
+  check: (event) => EVENT_RULES.check?.(withNewNames(event)) ?? [],
+  checkUpdate: (event, old, context) =>
+    EVENT_RULES.checkUpdate?.(withNewNames(event), withNewNames(old), context) ?? [],
+}
+
+const newNames: Readonly<Record<string, string>> = {
+  involvedObject: 'regarding',
+  message: 'note',
+  source: 'deprecatedSource',
+  firstTimestamp: 'deprecatedFirstTimestamp',
+  lastTimestamp: 'deprecatedLastTimestamp',
+  count: 'deprecatedCount',
+  reportingComponent: 'reportingController',
+}
+
+function withNewNames(event: KubeObject): KubeObject {
+  return Object.fromEntries(Object.entries(event).map(([name, value]) => [newNames[name] ?? name, value]))
 }
 
 /** References are shown with the names of their Go fields, and all of these. */

@@ -166,10 +166,18 @@ function checkRetention(policy: Fields | undefined): FieldError[] {
 }
 
 function checkRestIsSame(object: Fields, old: Fields): FieldError[] {
-  const rest = (owner: Fields): Fields =>
-    Object.fromEntries(Object.entries(struct(owner, 'spec') ?? {}).filter(([name]) => !changeableFields.includes(name)))
+  const rest = (owner: Fields): Fields => {
+    const spec = struct(owner, 'spec') ?? {}
+    const fixed = Object.entries(spec).filter(([name]) => !changeableFields.includes(name))
+    return { ...Object.fromEntries(fixed), volumeClaimTemplates: structs(spec, 'volumeClaimTemplates').map(untyped) }
+  }
   if (sameStored(rest(object), rest(old))) return []
   const listed = changeableFields.slice(0, -1).map((name) => `'${name}'`)
   const detail = `updates to statefulset spec for fields other than ${listed.join(', ')} and 'minReadySeconds' are forbidden`
   return [forbiddenField('spec', detail)]
+}
+
+/** The server writes the kind into templates; whether it is there changes nothing. */
+function untyped({ kind: _kind, apiVersion: _apiVersion, ...claim }: Fields): Fields {
+  return claim
 }

@@ -1,0 +1,126 @@
+/**
+ * An audit event of level Metadata: who asked for what, when, and what came of it. Never a body, a header but the user
+ * agent, or a token: level Metadata has no place for them.
+ */
+import type { RequestInfo } from '../../kube/request-info.ts'
+import type { Status } from '../../kube/status/index.ts'
+import type { UserInfo } from '../auth/user.ts'
+import type { RequestContext } from '../chain/handler.ts'
+
+/** A request that has only arrived is not told: everything worth knowing comes with its answer. */
+export type AuditStage = 'ResponseStarted' | 'ResponseComplete'
+
+interface AuditUser {
+  readonly username?: string
+  readonly uid?: string
+  readonly groups?: readonly string[]
+  readonly extra?: UserInfo['extra']
+}
+
+interface ObjectReference {
+  readonly resource: string
+  readonly namespace?: string
+  readonly name?: string
+  readonly apiGroup?: string
+  readonly apiVersion: string
+  readonly subresource?: string
+}
+
+/** The fields in the order in which API servers print them. */
+export interface AuditEvent {
+  readonly kind: 'Event'
+  readonly apiVersion: 'audit.k8s.io/v1'
+  readonly level: 'Metadata'
+  readonly auditID: string
+  readonly stage: AuditStage
+  readonly requestURI: string
+  readonly verb: string
+  readonly user: AuditUser
+  readonly impersonatedUser?: AuditUser
+  readonly sourceIPs: readonly string[]
+  readonly userAgent?: string
+  readonly objectRef?: ObjectReference
+  readonly responseStatus?: Partial<Status> & { readonly metadata: object; readonly code: number }
+  readonly requestReceivedTimestamp: string
+  readonly stageTimestamp: string
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+/** Longer ones say nothing more about who asked. */
+export const MAX_USER_AGENT_CHARACTERS = 1024
+
+export function auditEvent(context: RequestContext, stage: AuditStage, nowMs: number): AuditEvent {
+  const { exchange, info, answer, impersonator, decision } = context
+  const userAgent = exchange.headers.get('user-agent')?.slice(0, MAX_USER_AGENT_CHARACTERS)
+  return {
+    kind: 'Event',
+    apiVersion: 'audit.k8s.io/v1',
+    level: 'Metadata',
+    auditID: context.auditId,
+    stage,
+    requestURI: exchange.target,
+    verb: info.verb,
+    // Whoever was turned away at the door is nobody.
+    user: answer?.status === 401 ? {} : userFields(impersonator ?? context.user),
+    ...(impersonator === undefined ? {} : { impersonatedUser: userFields(context.user) }),
+    sourceIPs: [exchange.peer.address],
+    ...(userAgent === undefined ? {} : { userAgent }),
+    ...referenceFields(info),
+    ...(answer === undefined
+      ? {}
+      : { responseStatus: { metadata: {}, ...failureFields(context), code: answer.status } }),
+    requestReceivedTimestamp: microTime(context.receivedMs),
+    stageTimestamp: microTime(nowMs),
+    ...(decision === undefined
+      ? {}
+      : {
+          annotations: {
+            'authorization.k8s.io/decision': decision.verdict === 'allow' ? 'allow' : 'forbid',
+            'authorization.k8s.io/reason': decision.reason,
+          },
+        }),
+  }
+}
+
+function userFields({ name, uid, groups, extra }: UserInfo): AuditUser {
+  return {
+    username: name,
+    ...(uid === '' ? {} : { uid }),
+    ...(groups.length === 0 ? {} : { groups }),
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  }
+}
+
+function referenceFields(info: RequestInfo): { objectRef?: ObjectReference } {
+  if (info.kind === 'non-resource') return {}
+  const { resource, namespace, name, apiGroup, apiVersion, subresource } = info
+  const objectRef = {
+    resource,
+    ...(namespace === '' ? {} : { namespace }),
+    ...(name === '' ? {} : { name }),
+    ...(apiGroup === '' ? {} : { apiGroup }),
+    apiVersion,
+    ...(subresource === '' ? {} : { subresource }),
+  }
+  return { objectRef }
+}
+
+/** Their refusals may quote what was sent. */
+const secretResources = new Set(['secrets', 'tokenreviews'])
+
+function failureFields({ failure, info }: RequestContext): Partial<Status> {
+  if (failure === undefined) return {}
+  const { status, message, reason, details } = failure
+  const mayQuote = info.kind === 'resource' && secretResources.has(info.resource)
+  return {
+    status,
+    ...(message === undefined || mayQuote ? {} : { message }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(details === undefined || mayQuote ? {} : { details }),
+  }
+}
+
+/** The API's MicroTime; our clock knows milliseconds. */
+function microTime(epochMs: number): string {
+  return new Date(epochMs).toISOString().replace('Z', '000Z')
+}

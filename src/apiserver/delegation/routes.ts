@@ -1,0 +1,109 @@
+/**
+ * Which methods a path has. An API server finds the path first and the method second: a path that does not exist is 404
+ * whatever the method, and one that exists for other methods is 405. Everything behind this may rely on it: nobody
+ * creates at the path of an object, or watches with a POST.
+ */
+import type { NonResourceRequest, ResourceRequest } from '../../kube/request-info.ts'
+import { findResource, joinGroupVersion, listGroupVersions, type ResourceRow } from '../../kube/schema/catalogue.ts'
+import { genericServerResponse } from '../../kube/status/index.ts'
+import type { Delegate } from './delegate.ts'
+
+type Methods = readonly string[]
+
+/** `unknown`: not a path of the built-in API; somebody else may own it. */
+type Offer = Methods | 'unknown'
+
+export const routes: Delegate = (context) => {
+  const { info, exchange } = context
+  const offer = info.kind === 'resource' ? resourceOffer(info) : documentOffer(info)
+  if (offer === 'unknown') return Promise.resolve(false)
+  if (!offer.includes(exchange.method)) throw refusal(offer.length === 0 ? 404 : 405)
+  return Promise.resolve(false)
+}
+
+function refusal(code: 404 | 405): Error {
+  return genericServerResponse({ code, method: '', serverMessage: '', unexpected: false })
+}
+
+const none: Methods = []
+const readOnly: Methods = ['GET']
+const anyRead: Methods = ['GET', 'HEAD']
+
+/** In the spelling of discovery; a watch is a GET too, but has its own paths. */
+const collectionMethods: Readonly<Record<string, string>> = { list: 'GET', create: 'POST', deletecollection: 'DELETE' }
+const itemMethods: Readonly<Record<string, string>> = { get: 'GET', update: 'PUT', patch: 'PATCH', delete: 'DELETE' }
+const doorMethods = { ...itemMethods, create: 'POST' }
+
+function resourceOffer(info: ResourceRequest): Offer {
+  const { apiGroup, apiVersion } = info
+  if (!servesVersion(apiGroup, apiVersion)) return servesGroup(apiGroup) ? none : 'unknown'
+  const { parts, inNamespace, isWatch } = splitPath(info)
+  const [resource = '', name, subresource, ...rest] = parts
+  const row = findResource(apiGroup, apiVersion, resource)
+  if (row === undefined) return none
+  const isWhole = name === undefined && row.namespaced && !inNamespace
+  if (row.namespaced !== inNamespace && !isWhole) return none
+  if (isWatch) return subresource === undefined && row.verbs.includes('watch') ? readOnly : none
+  if (isWhole) return row.verbs.includes('list') ? readOnly : none
+  if (name === undefined) return pick(row.verbs, collectionMethods)
+  return subresource === undefined ? pick(row.verbs, itemMethods) : doorOffer(row, subresource, rest)
+}
+
+/** Names of groups, and group versions as they stand in an apiVersion. */
+let served: ReadonlySet<string> | undefined
+
+function serves(name: string): boolean {
+  served ??= new Set(listGroupVersions().flatMap((row) => [row.group, joinGroupVersion(row.group, row.version)]))
+  return served.has(name)
+}
+
+function servesVersion(group: string, version: string): boolean {
+  return serves(joinGroupVersion(group, version))
+}
+
+function servesGroup(group: string): boolean {
+  return serves(group)
+}
+
+/** What is proxied has paths and methods of its own. */
+function doorOffer({ subresources = [] }: ResourceRow, name: string, rest: readonly string[]): Methods {
+  const door = subresources.find((each) => each.name === name)
+  if (door === undefined || (rest.length > 0 && name !== 'proxy')) return none
+  const methods = pick(door.verbs, doorMethods)
+  return name === 'proxy' ? [...methods, 'HEAD', 'OPTIONS'] : methods
+}
+
+function pick(verbs: readonly string[], methods: Readonly<Record<string, string>>): Methods {
+  return verbs.flatMap((verb) => methods[verb] ?? [])
+}
+
+interface SplitPath {
+  /** From the resource on. */
+  readonly parts: readonly string[]
+  readonly inNamespace: boolean
+  /** The old paths of watches, `/api/v1/watch/...`. */
+  readonly isWatch: boolean
+}
+
+function splitPath({ path, apiPrefix }: ResourceRequest): SplitPath {
+  const all = path.split('/').filter((part) => part !== '')
+  const afterVersion = all.slice(apiPrefix === 'api' ? 2 : 3)
+  const isWatch = afterVersion[0] === 'watch'
+  const parts = isWatch ? afterVersion.slice(1) : afterVersion
+  const [first, , third] = parts
+  const inNamespace = first === 'namespaces' && third !== undefined && third !== 'status' && third !== 'finalize'
+  return { parts: inNamespace ? parts.slice(2) : parts, inNamespace, isWatch }
+}
+
+/** What everybody may read; some of it only by a plain GET, as the real one has it. */
+function documentOffer({ path }: NonResourceRequest): Offer {
+  const [prefix = '', group, version] = path.split('/').filter((part) => part !== '')
+  if (prefix === 'version') return group === undefined ? readOnly : 'unknown'
+  if (prefix === 'openapi') return anyRead
+  if (prefix === 'api') return group === undefined || servesVersion('', group) ? readOnly : none
+  if (prefix !== 'apis') return 'unknown'
+  if (group === undefined) return anyRead
+  if (!servesGroup(group)) return 'unknown'
+  if (version === undefined) return anyRead
+  return servesVersion(group, version) ? readOnly : none
+}

@@ -1,0 +1,53 @@
+import { EventEmitter } from 'node:events'
+import type { ServerHttp2Session } from 'node:http2'
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../telemetry/clock.ts'
+import { endWhenIdle } from './idle-session.ts'
+import { IDLE_CONNECTION_MS } from './limits.ts'
+
+function session(clock: ManualClock) {
+  const emitter = new EventEmitter()
+  const state = { closed: false }
+  const close = (): void => {
+    state.closed = true
+    emitter.emit('close')
+  }
+  endWhenIdle(Object.assign(emitter, { close }) as unknown as ServerHttp2Session, clock)
+  const open = (): EventEmitter => {
+    const stream = new EventEmitter()
+    emitter.emit('stream', stream)
+    return stream
+  }
+  return { state, open, close }
+}
+
+describe('endWhenIdle', () => {
+  it('ends a session that never asked for anything', async () => {
+    const clock = new ManualClock()
+    const { state } = session(clock)
+    await clock.advance(IDLE_CONNECTION_MS - 1)
+    expect(state.closed).toBe(false)
+    await clock.advance(1)
+    expect(state.closed).toBe(true)
+  })
+
+  it('keeps one with a stream, and counts from the end of its last', async () => {
+    const clock = new ManualClock()
+    const { state, open } = session(clock)
+    const watch = open()
+    open().emit('close')
+    await clock.advance(IDLE_CONNECTION_MS * 3)
+    expect(state.closed).toBe(false)
+    watch.emit('close')
+    await clock.advance(IDLE_CONNECTION_MS - 1)
+    expect(state.closed).toBe(false)
+    await clock.advance(IDLE_CONNECTION_MS)
+    expect(state.closed).toBe(true)
+  })
+
+  it('leaves no timer behind', () => {
+    const clock = new ManualClock()
+    session(clock).close()
+    expect(clock.pending).toBe(0)
+  })
+})

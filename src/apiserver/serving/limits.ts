@@ -1,0 +1,20 @@
+/** What one connection, and all of them together, may cost. Whoever crosses a line loses the connection or the stream. */
+
+/** Room for long tokens and impersonation headers. */
+export const MAX_REQUEST_HEADER_BYTES = 64 * 1024
+/** Many groups to impersonate; Go's own servers stop at the bytes alone. */
+export const MAX_REQUEST_HEADERS = 512
+/** What kube-apiserver allows; Go clients open another connection beyond it. */
+export const MAX_STREAMS_PER_CONNECTION = 250
+/** Some for each node of a large cluster; beyond, the process would run out of files or memory for everybody. */
+export const MAX_CONNECTIONS = 10_000
+/** A client that cannot finish its handshake in this time never will. */
+export const HANDSHAKE_TIMEOUT_MS = 10_000
+/** HTTP/1.1: from the first byte of a request, or from the handshake, to the end of its headers. As kube-apiserver has it. */
+export const HEADERS_TIMEOUT_MS = 32_000
+/** HTTP/1.1: from the first byte of a request to the end of its body. Its answer would be a timeout by then. */
+export const BODY_TIMEOUT_MS = 65_000
+/** HTTP/1.1: how often the two limits above are looked at, and so how far they may be exceeded. */
+export const CONNECTION_CHECK_MS = 5_000
+/** A connection without a request under way; clients keep theirs as long. As kube-apiserver has it. */
+export const IDLE_CONNECTION_MS = 90_000

@@ -1,0 +1,169 @@
+/**
+ * `causeway edge`: the agent on a node, and `causeway edge join`: only its first step.
+ */
+import { hostname } from 'node:os'
+import type { Command } from 'commander'
+import { Edge } from '../edge/edge.ts'
+import { EdgeFiles } from '../edge/identity/edge-files.ts'
+import { type JoinProgress, type JoinResult, joinHub } from '../edge/join/join.ts'
+import type { TokenSource } from '../edge/join/token-source.ts'
+import { ControlSocket } from '../telemetry/control-socket.ts'
+import { HealthChecks } from '../telemetry/health.ts'
+import { HealthServer } from '../telemetry/health-server.ts'
+import type { Part } from '../telemetry/lifecycle.ts'
+import { componentLogger, type Logger } from '../telemetry/logger.ts'
+import { createRoleRegistry } from '../telemetry/metrics.ts'
+import { BUILD } from './build.ts'
+import { type EdgeConfig, edgeRole } from './config/edge.ts'
+import { addRoleFlags } from './config/flags.ts'
+import { loadConfig } from './config/load.ts'
+import type { CommandContext } from './context.ts'
+import { DataDir } from './data-dir.ts'
+import { UsageError } from './failure.ts'
+import { addressRemedy, openLog, runRole } from './run-role.ts'
+import { readStandardInput } from './standard-input.ts'
+
+const HELP = `
+Runs until stopped. Prints a line that starts with "ready" on stdout once it
+serves; logs go to stderr. With a token it joins first, unless it has already.
+Without a link to the hub it starts all the same, once it has joined.
+
+Examples:
+  causeway edge --hub https://hub.example.com:10000 --token-file token --node-name edge-1
+  causeway edge                       # once joined, everything is in --data-dir
+  causeway edge --hub https://hub.example.com:10000 --ca-cert ca.crt --edge-cert edge.crt --edge-key edge.key
+`
+
+const JOIN_HELP = `
+Fetches the hub's CA, compares it with the token, makes a key on this machine,
+and has the hub sign a certificate for it. Running it again is safe: it goes on
+where it stopped, and does nothing once the node has joined.
+
+Examples:
+  causeway edge join --hub https://hub.example.com:10000 --token-file token --node-name edge-1
+  ssh admin causeway token create --node edge-1 | causeway edge join --hub https://hub.example.com:10000 --token-file -
+`
+
+export function addEdgeCommand(program: Command, context: CommandContext): void {
+  const { environment, workingDir } = context
+  const edge = program
+    .command('edge')
+    .description('run the agent of a node')
+    .addHelpText('after', HELP)
+    .action(async (flags: Record<string, unknown>) => {
+      await runEdge(context, loadConfig(edgeRole, { flags, environment, workingDir }).values)
+    })
+  addRoleFlags(edge, edgeRole)
+  const join = edge
+    .command('join')
+    .description('join a hub with a token, and end')
+    .addHelpText('after', JOIN_HELP)
+    .action(async (_flags: unknown, command: Command) => {
+      // "edge" has the same flags, and takes those after "join" for its own.
+      const flags = command.optsWithGlobals<Record<string, unknown>>()
+      await runJoin(context, loadConfig(edgeRole, { flags, environment, workingDir }).values)
+    })
+  addRoleFlags(join, edgeRole)
+}
+
+async function runJoin(context: CommandContext, config: EdgeConfig): Promise<void> {
+  const { clock } = context
+  if (config.tokenFile === undefined)
+    throw new UsageError('--token-file is missing: name a file, or - for standard input')
+  const dataDir = new DataDir(config.dataDir, edgeRole.name)
+  const held = await dataDir.start()
+  try {
+    const result = await joinHub({
+      files: new EdgeFiles(config.dataDir),
+      hubs: config.hub,
+      node: config.nodeName,
+      fallbackNode: hostname().toLowerCase(),
+      token: await tokenSource(config.tokenFile),
+      clock,
+      random: Math.random,
+      progress: (progress) => context.stderr.write(progressLine(progress)),
+    })
+    context.stdout.write(joinedText(result, config.dataDir))
+  } finally {
+    await held.stop(AbortSignal.abort())
+  }
+}
+
+function progressLine({ step, total, text, done }: JoinProgress): string {
+  return done ? '' : `[${step}/${total}] ${text}\n`
+}
+
+function joinedText({ outcome, identity, uncheckedBecause, tokenFileKept }: JoinResult, dataDir: string): string {
+  const [{ notAfterMs }] = identity.pair.chain
+  const until = new Date(notAfterMs).toISOString()
+  const done = {
+    joined: `joined as node ${identity.node}; the certificate is good until ${until}`,
+    'already-joined': `node ${identity.node} has joined before; nothing was changed, the certificate is good until ${until}`,
+    unchecked: `node ${identity.node} has joined before; no hub could be asked whether that still counts: ${uncheckedBecause}`,
+  }[outcome]
+  const kept = tokenFileKept === undefined ? '' : `warning: the token file is still there: ${tokenFileKept}\n`
+  return `${done}\n${kept}next: causeway edge --data-dir ${dataDir}\n`
+}
+
+async function tokenSource(file: string): Promise<TokenSource> {
+  if (file !== '-') return { kind: 'file', path: file }
+  return { kind: 'text', text: await readStandardInput('the join token') }
+}
+
+async function runEdge(context: CommandContext, config: EdgeConfig): Promise<void> {
+  const { clock } = context
+  const brought = broughtPaths(config)
+  const logger = openLog(context, config)
+  const health = new HealthChecks(clock)
+  const registry = createRoleRegistry(edgeRole.name, BUILD)
+  const dataDir = new DataDir(config.dataDir, edgeRole.name)
+  const healthLogger = componentLogger(logger, 'health')
+  const healthServer = new HealthServer({ address: config.healthAddress, health, registry, logger: healthLogger })
+  const { tokenFile, nodeName } = config
+  const edge = new Edge({
+    dataDir: config.dataDir,
+    clock,
+    logger,
+    registry,
+    hubs: config.hub,
+    ...(nodeName === undefined ? {} : { node: nodeName }),
+    fallbackNode: hostname().toLowerCase(),
+    ...(tokenFile === undefined ? {} : { token: () => tokenSource(tokenFile) }),
+    ...(brought === undefined ? {} : { brought }),
+    onJoinProgress: (progress) => logProgress(logger, progress),
+  })
+  const control = new ControlSocket(config.dataDir, {
+    '/v1/status': () => ({ role: 'edge', version: BUILD.version, pid: process.pid, edge: edge.status }),
+  })
+  const parts: Part[] = [dataDir, healthServer, edge, control]
+  const run = {
+    name: edgeRole.name,
+    parts,
+    logger,
+    drainTimeoutMs: config.drainTimeout,
+    addressRemedy: addressRemedy(edgeRole, { healthAddress: config.healthAddress }),
+    onReady: () => {
+      const { node, hubs } = edge.status
+      context.stdout.write(`ready  causeway edge ${BUILD.version}, node ${node}, hub ${hubs.join(', ')}\n`)
+    },
+  }
+  await runRole(context, run, (lifecycle) => {
+    health.addReadiness('lifecycle', () => lifecycle.health())
+    health.addReadiness('data-dir', () => dataDir.health())
+    health.addReadiness('identity', () => edge.health())
+  })
+}
+
+function logProgress(logger: Logger, { step, total, text, done }: JoinProgress): void {
+  if (!done) logger.info({ step, total }, `joining: ${text}`)
+}
+
+function broughtPaths({ caCert, edgeCert, edgeKey, tokenFile }: EdgeConfig) {
+  const given = { '--ca-cert': caCert, '--edge-cert': edgeCert, '--edge-key': edgeKey }
+  const missing = Object.entries(given).filter(([, path]) => path === undefined)
+  if (missing.length === 3) return undefined
+  if (tokenFile !== undefined) throw new UsageError('give either a token or certificates of your own, not both')
+  if (caCert !== undefined && edgeCert !== undefined && edgeKey !== undefined)
+    return { hubCa: caCert, certificate: edgeCert, key: edgeKey }
+  throw new UsageError(`certificates of your own need ${missing.map(([flag]) => flag).join(' and ')} too`)
+}

@@ -1,0 +1,102 @@
+/**
+ * `causeway hub`: the cloud side.
+ */
+import type { Command } from 'commander'
+import { Hub } from '../hub/hub.ts'
+import { KubeClient } from '../kube/client/client.ts'
+import { ControlSocket } from '../telemetry/control-socket.ts'
+import { HealthChecks } from '../telemetry/health.ts'
+import { HealthServer } from '../telemetry/health-server.ts'
+import { componentLogger } from '../telemetry/logger.ts'
+import { createRoleRegistry } from '../telemetry/metrics.ts'
+import { BUILD } from './build.ts'
+import { addRoleFlags } from './config/flags.ts'
+import { type HubConfig, hubRole } from './config/hub.ts'
+import { loadConfig } from './config/load.ts'
+import type { CommandContext } from './context.ts'
+import { describeClaim } from './control-answers.ts'
+import { DataDir } from './data-dir.ts'
+import { defaultAdvertised, endpointAddressChooser, filePair } from './hub-settings.ts'
+import { connectionOf } from './kube-connection.ts'
+import { addressRemedy, openLog, runRole } from './run-role.ts'
+
+const HELP = `
+Runs until stopped. Prints a line that starts with "ready" on stdout once it
+serves; logs go to stderr. Everything it has to remember is in the cluster, in
+its namespace: any number of hubs may run beside each other, behind one address.
+
+Examples:
+  causeway hub --kubeconfig ~/.kube/config --advertise hub.example.com,203.0.113.7
+  kubectl apply -f deploy/hub-rbac.yaml      # the rights it needs, and no more
+  causeway token create --node edge-1 > token
+`
+
+export function addHubCommand(program: Command, context: CommandContext): void {
+  const command = program
+    .command('hub')
+    .description('run the cloud side, to which edges connect')
+    .addHelpText('after', HELP)
+    .action(async (flags: Record<string, unknown>) => {
+      const { environment, workingDir } = context
+      await runHub(context, loadConfig(hubRole, { flags, environment, workingDir }).values)
+    })
+  addRoleFlags(command, hubRole)
+}
+
+async function runHub(context: CommandContext, config: HubConfig): Promise<void> {
+  const { clock } = context
+  const caFiles = filePair(config.caCert, config.caKey, ['--ca-cert', '--ca-key'])
+  const serverFiles = filePair(config.serverCert, config.serverKey, ['--server-cert', '--server-key'])
+  const endpointAddressesOf = endpointAddressChooser(config.endpointAddresses, config.nodeEndpointAddresses)
+  const logger = openLog(context, config)
+  const client = new KubeClient(await connectionOf(context, config.kubeconfig), { clock })
+  const health = new HealthChecks(clock)
+  const registry = createRoleRegistry(hubRole.name, BUILD)
+  const dataDir = new DataDir(config.dataDir, hubRole.name)
+  const healthLogger = componentLogger(logger, 'health')
+  const healthServer = new HealthServer({ address: config.healthAddress, health, registry, logger: healthLogger })
+  const hub = new Hub({
+    client,
+    clock,
+    logger,
+    registry,
+    namespace: config.namespace,
+    listen: config.listen,
+    ...(config.joinListen === undefined ? {} : { joinListen: config.joinListen }),
+    addresses: config.advertise.length === 0 ? defaultAdvertised(config.listen) : config.advertise,
+    ...(caFiles === undefined ? {} : { caFiles }),
+    ...(serverFiles === undefined ? {} : { serverFiles }),
+    ...(config.kubernetesCa === undefined ? {} : { kubernetesCaFile: config.kubernetesCa }),
+    ...(config.apiserverName === undefined ? {} : { apiServerName: config.apiserverName }),
+    certificateLifeMs: config.certificateLife,
+    renewalGraceMs: config.renewalGrace,
+    kubernetesCertificateLifeMs: config.kubernetesCertificateLife,
+    clusterDomain: config.clusterDomain,
+    endpointAddressesOf,
+  })
+  const control = new ControlSocket(config.dataDir, {
+    '/v1/status': () => ({ role: 'hub', version: BUILD.version, pid: process.pid, hub: { url: hub.url } }),
+    '/v1/nodes': () => hub.claims.map(describeClaim),
+  })
+  const addresses = { listen: config.listen, healthAddress: config.healthAddress }
+  const run = {
+    name: hubRole.name,
+    // The folder first and therefore last to go; health before what takes time; control once there is something to tell.
+    parts: [dataDir, healthServer, hub, control],
+    logger,
+    drainTimeoutMs: config.drainTimeout,
+    addressRemedy: addressRemedy(
+      hubRole,
+      config.joinListen === undefined ? addresses : { ...addresses, joinListen: config.joinListen },
+    ),
+    onReady: () => context.stdout.write(`ready  causeway hub ${BUILD.version} on ${hub.url}\n`),
+  }
+  try {
+    await runRole(context, run, (lifecycle) => {
+      health.addReadiness('lifecycle', () => lifecycle.health())
+      health.addReadiness('data-dir', () => dataDir.health())
+    })
+  } finally {
+    await client.close()
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * The roles of `causeway up` that need another one to be running before they can be made: the hub works in the cluster that
+ * the API server has just opened, and an edge joins with a token of that cluster.
+ */
+import { join } from 'node:path'
+import { Edge, type EdgeOptions, type EdgeStatus } from '../edge/edge.ts'
+import { TokenAdministration } from '../hub/cluster/token-administration.ts'
+import type { HubOptions } from '../hub/compose.ts'
+import { Hub } from '../hub/hub.ts'
+import { KubeClient } from '../kube/client/client.ts'
+import { loadKubeconfig } from '../kube/client/kubeconfig.ts'
+import { ControlSocket } from '../telemetry/control-socket.ts'
+import type { Health } from '../telemetry/health.ts'
+import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
+import { startInOrder } from '../telemetry/part-group.ts'
+import { BUILD } from './build.ts'
+import { DataDir } from './data-dir.ts'
+
+/** The edges of `up` join at once or not at all. */
+export const UP_TOKEN_LIFE_MS = 600_000
+
+export interface UpHubOptions extends Omit<HubOptions, 'client' | 'namespace'> {
+  readonly namespace: string
+  readonly kubeconfig: () => string
+}
+
+export class UpHub implements Part {
+  readonly name = 'hub'
+  readonly #options: UpHubOptions
+  #hub: Hub | undefined
+  #client: KubeClient | undefined
+
+  constructor(options: UpHubOptions) {
+    this.#options = options
+  }
+
+  get hub(): Hub {
+    if (this.#hub === undefined) throw new Error('the hub has not been started')
+    return this.#hub
+  }
+
+  async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
+    const { clock, kubeconfig } = this.#options
+    const client = new KubeClient(await loadKubeconfig({ file: kubeconfig() }), { clock })
+    const hub = new Hub({ ...this.#options, client })
+    try {
+      const running = await hub.start(signal, fail)
+      this.#hub = hub
+      this.#client = client
+      return {
+        stop: async (deadline) => {
+          await running.stop(deadline)
+          await client.close()
+        },
+      }
+    } catch (error) {
+      await client.close()
+      throw error
+    }
+  }
+
+  /** Good for that node, once, and for a short while. */
+  async mintToken(node: string): Promise<string> {
+    const { namespace, clock } = this.#options
+    if (this.#client === undefined) throw new Error('the hub has not been started')
+    const tokens = new TokenAdministration({ client: this.#client, namespace, clock })
+    return (await tokens.create({ node, uses: 1, lifeMs: UP_TOKEN_LIFE_MS })).text
+  }
+}
+
+export interface UpEdgeOptions extends Pick<EdgeOptions, 'clock' | 'logger' | 'registry'> {
+  readonly node: string
+  /** Of all edges; each has a folder in it. */
+  readonly folder: string
+  readonly upHub: UpHub
+}
+
+export class UpEdge implements Part {
+  readonly name: string
+  readonly #options: UpEdgeOptions
+  #edge: Edge | undefined
+
+  constructor(options: UpEdgeOptions) {
+    this.name = options.node
+    this.#options = options
+  }
+
+  get status(): EdgeStatus {
+    if (this.#edge === undefined) throw new Error(`${this.name} has not been started`)
+    return this.#edge.status
+  }
+
+  health(): Health {
+    return this.#edge?.health() ?? { ok: false, reason: 'not started' }
+  }
+
+  async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
+    const { node, folder, upHub, ...common } = this.#options
+    const dataDir = join(folder, node)
+    const edge = new Edge({
+      ...common,
+      dataDir,
+      hubs: [upHub.hub.url],
+      node,
+      token: async () => ({ kind: 'text', text: await upHub.mintToken(node) }),
+    })
+    const control = new ControlSocket(dataDir, {
+      '/v1/status': () => ({ role: 'edge', version: BUILD.version, pid: process.pid, edge: edge.status }),
+    })
+    // As on a node of its own: the folder is held, and tells how its edge is.
+    const running = await startInOrder([new DataDir(dataDir, 'edge'), edge, control], signal, fail)
+    this.#edge = edge
+    return running
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Shows the hub a certificate that somebody else maintains, until the hub has seen it once: its first use claims the name of
+ * the node. A hub that cannot be reached is tried for ever; one that refuses is, too, but says so in the health of the edge.
+ */
+import type { Clock } from '../../telemetry/clock.ts'
+import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
+import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { HubError } from './hub-error.ts'
+
+/** A hub that restarts is back by then. */
+export const CHECK_IN_RETRY_FIRST_MS = 1_000
+/** A hub that refuses, or is away for long, is asked this seldom. */
+export const CHECK_IN_RETRY_MAX_MS = 300_000
+
+export interface CheckInOptions {
+  readonly present: (signal: AbortSignal) => Promise<unknown>
+  readonly clock: Clock
+  /** Draws from [0, 1). */
+  readonly random: () => number
+  readonly logger: Logger
+}
+
+export class CheckIn implements Part {
+  readonly name = 'check-in'
+  readonly #options: CheckInOptions
+  #refusal: string | undefined
+
+  constructor(options: CheckInOptions) {
+    this.#options = options
+  }
+
+  health(): Health {
+    return this.#refusal === undefined ? HEALTHY : unhealthy(`the hub refuses the certificate: ${this.#refusal}`)
+  }
+
+  async start(): Promise<RunningPart> {
+    const ending = new AbortController()
+    const running = this.#run(ending.signal)
+    return {
+      stop: async () => {
+        ending.abort(new Error('the edge is stopping'))
+        await running
+      },
+    }
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, random, present, logger } = this.#options
+    for (let failures = 0; !signal.aborted; failures++) {
+      try {
+        await present(signal)
+        this.#refusal = undefined
+        logger.info('the hub has seen the certificate')
+        return
+      } catch (error) {
+        if (signal.aborted) return
+        this.#refusal =
+          error instanceof HubError && error.kind === 'refusal' && !error.retryable ? error.message : undefined
+        const ceilingMs = Math.min(CHECK_IN_RETRY_FIRST_MS * 2 ** failures, CHECK_IN_RETRY_MAX_MS)
+        const retryInMs = Math.round(ceilingMs * random())
+        logger.warn({ err: error, retryInMs }, 'the hub has not seen the certificate yet')
+        await clock.sleep(retryInMs, signal).catch(() => {})
+      }
+    }
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * Keeps one pair of certificate and key fresh for ever: `rotation-core.ts` says when, this file does it.
+ *
+ * The old pair serves until the new one is on disk; and as long as the new one was not shown to the hub, the old one stays
+ * good there, so a crash between any two lines leaves a pair that works. Attempts of one renewal use one key: a request
+ * that the hub answers late, after we gave it up and asked again, then cannot name another key than the one we hold.
+ */
+import type { KeyObject } from 'node:crypto'
+import { type Certificate, certificatePem, readCertificates } from '../../identity/certificate.ts'
+import { createRequest, type RequestTemplate } from '../../identity/csr.ts'
+import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
+import { type CertificatePair, parsePair } from '../../identity/pair-file.ts'
+import type { Clock } from '../../telemetry/clock.ts'
+import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
+import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { HubError } from '../hub/hub-error.ts'
+import type { RememberedRotation } from '../identity/edge-record.ts'
+import type { KeeperMetrics } from './keeper-metrics.ts'
+import {
+  afterFailure,
+  afterPresented,
+  afterRenewed,
+  beginRotation,
+  nextAction,
+  type RotationAction,
+  type RotationState,
+} from './rotation-core.ts'
+
+/** Timers count no time that a machine slept, and clocks are set; so the date is looked at again at least this often. */
+export const MAX_KEEPER_WAIT_MS = 300_000
+
+/** Who issues the certificates. */
+export interface CertificateSource {
+  /** PEM of the certificate, then of the CAs that come with it. */
+  request(requestPem: string, signal: AbortSignal): Promise<string>
+}
+
+export interface PairStore {
+  /** Returns when the pair is on disk. */
+  write(pair: { readonly certificatePem: string; readonly keyPem: string }): Promise<CertificatePair>
+  rememberRotation(rotation: RememberedRotation): Promise<void>
+}
+
+export interface CertificateKeeperOptions {
+  /** Names the certificate in logs and metrics, such as `edge`. */
+  readonly name: string
+  /** As found on disk; if there is none, the first is asked for at once. */
+  readonly pair: CertificatePair | undefined
+  readonly remembered?: RememberedRotation | undefined
+  readonly source: CertificateSource
+  readonly store: PairStore
+  /** What to ask for. */
+  readonly template: (signal: AbortSignal) => RequestTemplate | Promise<RequestTemplate>
+  /** Why a certificate that came must not be used, if there is a reason. */
+  readonly problemOf: (chain: readonly [Certificate, ...Certificate[]]) => string | undefined
+  /** Shows the present certificate to the hub. */
+  readonly present?: (signal: AbortSignal) => Promise<unknown>
+  /** Hands over what runs under the old certificate; awaited before the hub is shown the new one in any other way. */
+  readonly onRotated?: (pair: CertificatePair) => void | Promise<void>
+  /** What a person has to do when the hub will not have the certificate any more. */
+  readonly rejoinAdvice: string
+  readonly clock: Clock
+  /** Draws from [0, 1). */
+  readonly random: () => number
+  readonly logger: Logger
+  readonly metrics: KeeperMetrics
+}
+
+export class CertificateKeeper implements Part {
+  readonly name: string
+  readonly #options: CertificateKeeperOptions
+  #pair: CertificatePair | undefined
+  #state: RotationState
+  #nextKey: KeyObject | undefined
+
+  constructor(options: CertificateKeeperOptions) {
+    const { name, pair, remembered, clock, random } = options
+    this.name = `${name}-certificate`
+    this.#options = options
+    this.#pair = pair
+    this.#state = beginRotation(pair?.chain[0], remembered, clock.nowMs(), random)
+  }
+
+  /** The pair to use for every new connection. */
+  current(): CertificatePair | undefined {
+    return this.#pair
+  }
+
+  state(): RotationState {
+    return this.#state
+  }
+
+  health(): Health {
+    if (this.#state.phase === 'rejoin-needed') return unhealthy(this.#state.message ?? this.#options.rejoinAdvice)
+    const certificate = this.#pair?.chain[0]
+    if (certificate === undefined) return unhealthy(this.#state.message ?? 'there is no certificate yet')
+    if (this.#options.clock.nowMs() <= certificate.notAfterMs) return HEALTHY
+    const ended = new Date(certificate.notAfterMs).toISOString()
+    return unhealthy(`the certificate has expired at ${ended}: ${this.#state.message ?? 'it is being renewed'}`)
+  }
+
+  /** Resolves at once: an edge works offline, and with a certificate that is being renewed. */
+  async start(): Promise<RunningPart> {
+    const ending = new AbortController()
+    this.#announce()
+    await this.#remember()
+    const running = this.#run(ending.signal)
+    return {
+      stop: async () => {
+        ending.abort(new Error('the edge is stopping'))
+        await running
+      },
+    }
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options
+    while (!signal.aborted) {
+      const nowMs = clock.nowMs()
+      const { action, atMs } = nextAction(this.#state, nowMs)
+      try {
+        if (atMs > nowMs) await clock.sleep(Math.min(atMs - nowMs, MAX_KEEPER_WAIT_MS), signal)
+        else await this.#perform(action, signal)
+      } catch (error) {
+        if (!signal.aborted) this.#failed(action, error)
+      }
+    }
+  }
+
+  async #perform(action: RotationAction, signal: AbortSignal): Promise<void> {
+    if (action === 'renew') await this.#renew(signal)
+    else {
+      await this.#options.present?.(signal)
+      this.#state = afterPresented(this.#state, this.#options.clock.nowMs())
+    }
+  }
+
+  async #renew(signal: AbortSignal): Promise<void> {
+    const { name, clock, random, source, store, template, metrics, logger } = this.#options
+    this.#nextKey ??= (await generateKeys()).privateKey
+    const answer = await source.request(await createRequest(await template(signal), this.#nextKey), signal)
+    const pair = await store.write(this.#checked(answer, this.#nextKey))
+    this.#nextKey = undefined
+    this.#pair = pair
+    const [certificate] = pair.chain
+    this.#state = afterRenewed(certificate, clock.nowMs(), random)
+    metrics.rotation(name, 'renewed')
+    logger.info(
+      { certificate: name, serial: certificate.serialNumber, ends: isoTime(certificate.notAfterMs) },
+      'certificate renewed',
+    )
+    this.#announce()
+    await this.#remember()
+    await this.#handOver(pair)
+  }
+
+  #checked(answer: string, key: KeyObject): CertificatePair {
+    const chain = readCertificates(answer, 'the certificate received')
+    const problem = this.#options.problemOf(chain)
+    if (problem !== undefined) throw new Error(`the certificate received cannot be used: ${problem}`)
+    const paths = { certificate: 'the certificate received', key: 'our key' }
+    return parsePair(certificatePem(...chain), privateKeyPem(key), paths)
+  }
+
+  async #handOver(pair: CertificatePair): Promise<void> {
+    try {
+      await this.#options.onRotated?.(pair)
+    } catch (error) {
+      this.#options.logger.warn(
+        { certificate: this.#options.name, err: error },
+        'hand-over to the new certificate failed',
+      )
+    }
+  }
+
+  #failed(action: RotationAction, error: unknown): void {
+    const { name, clock, random, rejoinAdvice, metrics, logger } = this.#options
+    const { code = '', message = String(error), retryAfterMs } = error as Partial<HubError>
+    const failure = { code: error instanceof HubError ? code : '', message, retryAfterMs }
+    const state = afterFailure(this.#state, action, failure, clock.nowMs(), random)
+    const isFinal = state.phase === 'rejoin-needed'
+    this.#state = isFinal ? { ...state, message: `${message}; ${rejoinAdvice}` } : state
+    if (action === 'renew') metrics.rotation(name, isFinal ? 'refused' : 'failed')
+    const fields = { certificate: name, action, code, err: error, nextAttempt: isoTime(state.attemptAtMs) }
+    if (isFinal) logger.error({ ...fields, advice: rejoinAdvice }, 'the hub does not accept the certificate any more')
+    else logger.warn(fields, 'certificate not renewed or shown yet')
+  }
+
+  #announce(): void {
+    const certificate = this.#pair?.chain[0]
+    if (certificate !== undefined) this.#options.metrics.expires(this.#options.name, certificate.notAfterMs)
+  }
+
+  /** Forgetting the moment costs a new draw at the next start, nothing more. */
+  async #remember(): Promise<void> {
+    const certificate = this.#pair?.chain[0]
+    const { rotateAtMs: atMs } = this.#state
+    const { fingerprint, atMs: rememberedMs } = this.#options.remembered ?? {}
+    if (certificate === undefined || (fingerprint === certificate.fingerprint && rememberedMs === atMs)) return
+    try {
+      await this.#options.store.rememberRotation({ fingerprint: certificate.fingerprint, atMs })
+    } catch (error) {
+      this.#options.logger.warn({ certificate: this.#options.name, err: error }, 'moment of rotation not saved')
+    }
+  }
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}

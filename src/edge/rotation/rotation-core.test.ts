@@ -1,0 +1,135 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  afterFailure,
+  afterPresented,
+  afterRenewed,
+  beginRotation,
+  nextAction,
+  REJOIN_RECHECK_MS,
+  ROTATION_RETRY_FIRST_MS,
+  ROTATION_RETRY_MAX_MS,
+  type RotationState,
+} from './rotation-core.ts'
+
+const certificate = { fingerprint: 'a', notBeforeMs: 0, notAfterMs: 1_000_000 }
+const half = (): number => 0.5
+const waiting: RotationState = { phase: 'waiting', rotateAtMs: 800_000, attemptAtMs: 0, failures: 0 }
+const dice = fc.double({ min: 0, max: 0.999_999, noNaN: true })
+
+describe('the begin', () => {
+  it('draws the moment in 70 to 90 % of the life', () => {
+    fc.assert(
+      fc.property(dice, (drawn) => {
+        const { rotateAtMs } = beginRotation(certificate, undefined, 0, () => drawn)
+        expect(rotateAtMs).toBeGreaterThanOrEqual(700_000)
+        expect(rotateAtMs).toBeLessThan(900_000)
+      }),
+    )
+  })
+
+  it('keeps a moment that was drawn for this certificate, and no other', () => {
+    const remembered = { fingerprint: 'a', atMs: 712_345 }
+    expect(beginRotation(certificate, remembered, 0, half).rotateAtMs).toBe(712_345)
+    expect(beginRotation({ ...certificate, fingerprint: 'b' }, remembered, 0, half).rotateAtMs).toBe(800_000)
+  })
+
+  it('does not believe in a moment after the end', () => {
+    const remembered = { fingerprint: 'a', atMs: 2_000_000 }
+    expect(beginRotation(certificate, remembered, 0, half).rotateAtMs).toBe(800_000)
+  })
+
+  it('shows the certificate first, unless it is due anyhow or there is none', () => {
+    expect(nextAction(beginRotation(certificate, undefined, 5, half), 5)).toEqual({ action: 'present', atMs: 5 })
+    const late = beginRotation(certificate, { fingerprint: 'a', atMs: 700_000 }, 750_000, half)
+    expect(nextAction(late, 750_000)).toEqual({ action: 'renew', atMs: 750_000 })
+    expect(nextAction(beginRotation(undefined, undefined, 7, half), 7)).toEqual({ action: 'renew', atMs: 7 })
+  })
+
+  it('renews a certificate that ended while the edge was off', () => {
+    const state = beginRotation(certificate, undefined, 5_000_000, half)
+    expect(nextAction(state, 5_000_000)).toEqual({ action: 'renew', atMs: 5_000_000 })
+  })
+})
+
+describe('success', () => {
+  it('leads from showing to waiting, and from renewing to showing', () => {
+    expect(afterPresented(beginRotation(certificate, undefined, 0, half), 10)).toMatchObject({ phase: 'waiting' })
+    expect(nextAction(waiting, 10)).toEqual({ action: 'renew', atMs: 800_000 })
+    const renewed = afterRenewed({ fingerprint: 'b', notBeforeMs: 800_000, notAfterMs: 1_800_000 }, 800_000, half)
+    expect(renewed).toEqual({ phase: 'presenting', rotateAtMs: 1_600_000, attemptAtMs: 800_000, failures: 0 })
+  })
+
+  it('never leads to a circle, however short and dated back the new certificate is', () => {
+    fc.assert(
+      fc.property(
+        dice,
+        fc.integer({ min: 10_000, max: 1e9 }),
+        fc.integer({ min: 0, max: 300_000 }),
+        (drawn, life, back) => {
+          const nowMs = 5_000_000
+          const fresh = { fingerprint: 'b', notBeforeMs: nowMs - back, notAfterMs: nowMs + life }
+          const { rotateAtMs } = afterRenewed(fresh, nowMs, () => drawn)
+          expect(rotateAtMs).toBeGreaterThan(nowMs)
+          expect(rotateAtMs).toBeLessThan(fresh.notAfterMs)
+        },
+      ),
+    )
+  })
+})
+
+describe('failure', () => {
+  const network = { code: 'unreachable', message: 'no route' }
+
+  it('is repeated after a random part of a time that doubles up to a limit', () => {
+    let state: RotationState = { ...waiting, phase: 'renewing' }
+    const waits: number[] = []
+    for (let tries = 0; tries < 12; tries++) {
+      state = afterFailure(state, 'renew', network, 1_000_000, () => 1)
+      waits.push(state.attemptAtMs - 1_000_000)
+    }
+    expect(waits.slice(0, 3)).toEqual([ROTATION_RETRY_FIRST_MS, 2_000, 4_000])
+    expect(waits.at(-1)).toBe(ROTATION_RETRY_MAX_MS)
+    expect(state).toMatchObject({ phase: 'renewing', failures: 12, message: 'no route' })
+    fc.assert(
+      fc.property(dice, (drawn) => {
+        const { attemptAtMs } = afterFailure(state, 'renew', network, 0, () => drawn)
+        expect(attemptAtMs).toBeLessThanOrEqual(ROTATION_RETRY_MAX_MS)
+      }),
+    )
+  })
+
+  it('waits as long as the hub asked for', () => {
+    const busy = { code: 'overloaded', message: 'later', retryAfterMs: 60_000 }
+    expect(afterFailure(waiting, 'renew', busy, 0, half).attemptAtMs).toBe(60_000)
+  })
+
+  it('to show a certificate never delays its renewal', () => {
+    const state = afterFailure({ ...waiting, phase: 'presenting' }, 'present', network, 799_999, half)
+    expect(nextAction(state, 799_999)).toMatchObject({ action: 'present' })
+    expect(nextAction(state, 800_500)).toMatchObject({ action: 'renew' })
+  })
+
+  it.each(['certificate-revoked', 'certificate-invalid', 'node-mismatch', 'certificate-expired'])(
+    'is final when a renewal is refused as %s, but for a look now and then',
+    (code) => {
+      const state = afterFailure({ ...waiting, phase: 'renewing' }, 'renew', { code, message: 'no' }, 900_000, half)
+      expect(state).toMatchObject({ phase: 'rejoin-needed', message: 'no', attemptAtMs: 900_000 + REJOIN_RECHECK_MS })
+      expect(nextAction(state, 900_000)).toEqual({ action: 'renew', atMs: 900_000 + REJOIN_RECHECK_MS })
+    },
+  )
+
+  it('asks by showing, not by renewing, while the certificate is not due', () => {
+    const refused = { code: 'certificate-revoked', message: 'no' }
+    const state = afterFailure({ ...waiting, phase: 'presenting' }, 'present', refused, 10, half)
+    expect(state.phase).toBe('rejoin-needed')
+    expect(nextAction(state, 10).action).toBe('present')
+    expect(afterPresented(state, 20).phase).toBe('waiting')
+  })
+
+  it('renews at once when only the clock of the hub finds the certificate expired', () => {
+    const refused = { code: 'certificate-expired', message: 'late' }
+    const state = afterFailure({ ...waiting, phase: 'presenting' }, 'present', refused, 10, half)
+    expect(nextAction(state, 10)).toEqual({ action: 'renew', atMs: 10 })
+  })
+})

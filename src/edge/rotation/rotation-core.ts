@@ -1,0 +1,111 @@
+/**
+ * When to do what with a certificate, without doing it: states, and what becomes of them. The caller brings time and dice.
+ *
+ *   presenting     it is to be shown to the hub once, so that the hub knows it has arrived
+ *   waiting        all is well until the moment drawn for its renewal
+ *   renewing       its renewal is under way, and is tried again until it succeeds
+ *   rejoin-needed  the hub will not have it any more; only a person can help, so the hub is asked again only now and then,
+ *                  in case the fault was the hub's
+ */
+import type { Validity } from '../../identity/certificate.ts'
+import { drawRotationMs } from '../../identity/rotation.ts'
+import type { HubRefusalCode } from '../hub/hub-error.ts'
+
+/** The longest wait after the first failure; it doubles with each further one. */
+export const ROTATION_RETRY_FIRST_MS = 1_000
+/** A tenth of the life of even a short certificate holds many of these. */
+export const ROTATION_RETRY_MAX_MS = 300_000
+/** A hub that was restored, or whose clock was set, takes its edges back within this time, and is left in peace until then. */
+export const REJOIN_RECHECK_MS = 900_000
+
+export interface RotationState {
+  readonly phase: 'presenting' | 'waiting' | 'renewing' | 'rejoin-needed'
+  /** The moment drawn for the present certificate. */
+  readonly rotateAtMs: number
+  /** Not before this, whatever there is to do. */
+  readonly attemptAtMs: number
+  /** In a row. */
+  readonly failures: number
+  /** The last failure, until the next success. */
+  readonly message?: string
+}
+
+export type RotationAction = 'present' | 'renew'
+
+export interface DatedCertificate extends Validity {
+  readonly fingerprint: string
+}
+
+export interface RotationFailure {
+  /** The hub's code, or anything for a failure that is not the hub's. */
+  readonly code: string
+  readonly message: string
+  readonly retryAfterMs?: number | undefined
+}
+
+/** `certificate` as found at the start; none yet means that the first one is to be had. */
+export function beginRotation(
+  certificate: DatedCertificate | undefined,
+  remembered: { readonly fingerprint: string; readonly atMs: number } | undefined,
+  nowMs: number,
+  random: () => number,
+): RotationState {
+  if (certificate === undefined) return { phase: 'renewing', rotateAtMs: nowMs, attemptAtMs: nowMs, failures: 0 }
+  const isRemembered = remembered?.fingerprint === certificate.fingerprint && remembered.atMs < certificate.notAfterMs
+  const rotateAtMs = isRemembered ? remembered.atMs : drawRotation(certificate, nowMs, random)
+  return { phase: 'presenting', rotateAtMs, attemptAtMs: nowMs, failures: 0 }
+}
+
+export function nextAction(state: RotationState, nowMs: number): { action: RotationAction; atMs: number } {
+  const { phase, rotateAtMs, attemptAtMs } = state
+  if (phase === 'waiting') return { action: 'renew', atMs: Math.max(rotateAtMs, attemptAtMs) }
+  // Showing a certificate that is due anyhow would be for nothing: the request for the next one shows it too.
+  const isDue = phase === 'renewing' || nowMs >= rotateAtMs
+  return { action: isDue ? 'renew' : 'present', atMs: attemptAtMs }
+}
+
+export function afterPresented({ rotateAtMs }: RotationState, nowMs: number): RotationState {
+  return { phase: 'waiting', rotateAtMs, attemptAtMs: nowMs, failures: 0 }
+}
+
+export function afterRenewed(certificate: DatedCertificate, nowMs: number, random: () => number): RotationState {
+  const rotateAtMs = drawRotation(certificate, nowMs, random)
+  return { phase: 'presenting', rotateAtMs, attemptAtMs: nowMs, failures: 0 }
+}
+
+/**
+ * Certificates are dated back a little, so one with a very short life may have passed the drawn part of it when it arrives.
+ * Then the same part of what is left counts, or it would be renewed in a tight circle.
+ */
+export function drawRotation(validity: Validity, nowMs: number, random: () => number): number {
+  const drawnMs = drawRotationMs(validity, random)
+  if (drawnMs > nowMs || nowMs >= validity.notAfterMs) return drawnMs
+  return drawRotationMs({ notBeforeMs: nowMs, notAfterMs: validity.notAfterMs }, random)
+}
+
+/** Refusals that no repetition changes. An expired certificate belongs here only when it was to be renewed. */
+const finalCodes: ReadonlySet<string> = new Set<HubRefusalCode>([
+  'certificate-revoked',
+  'certificate-invalid',
+  'node-mismatch',
+])
+
+export function afterFailure(
+  state: RotationState,
+  action: RotationAction,
+  { code, message, retryAfterMs = 0 }: RotationFailure,
+  nowMs: number,
+  random: () => number,
+): RotationState {
+  const { rotateAtMs } = state
+  const failures = state.failures + 1
+  if (finalCodes.has(code) || (code === 'certificate-expired' && action === 'renew'))
+    return { phase: 'rejoin-needed', rotateAtMs, attemptAtMs: nowMs + REJOIN_RECHECK_MS, failures, message }
+  // The hub's clock may be ahead of ours. What counts is its grace, and that it grants only to renewals.
+  if (code === 'certificate-expired')
+    return { phase: 'renewing', rotateAtMs: Math.min(rotateAtMs, nowMs), attemptAtMs: nowMs, failures, message }
+  const longestMs = Math.min(ROTATION_RETRY_MAX_MS, ROTATION_RETRY_FIRST_MS * 2 ** Math.min(failures - 1, 20))
+  const attemptAtMs = nowMs + Math.max(retryAfterMs, Math.ceil(random() * longestMs))
+  const phase = action === 'renew' ? 'renewing' : 'presenting'
+  return { phase, rotateAtMs, attemptAtMs, failures, message }
+}

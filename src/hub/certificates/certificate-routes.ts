@@ -1,0 +1,47 @@
+/** `/v1/certificates/serving` and `/client`: what a node may have the cluster sign, and having it signed. */
+import type { Clock } from '../../telemetry/clock.ts'
+import { onBehalfOfEdge } from '../cluster/cluster-error.ts'
+import { parseSigningRequest, readSigningRequestBody } from '../join/signing-request.ts'
+import type { ClusterDoor } from '../serving/connection.ts'
+import { type HubRequest, type HubResponse, jsonResponse, pemResponse } from '../serving/http-message.ts'
+import type { Route } from '../serving/http-routes.ts'
+import { checkPeer } from '../serving/peer-check.ts'
+import type { NodeCertificates } from './node-certificates.ts'
+import { describeContent, PURPOSES, type Purpose } from './template.ts'
+
+/** A signer that did not answer one long wait is slow or absent; asking at once again would only keep both busy. */
+export const PENDING_RETRY_AFTER_SECONDS = 2
+
+/** For the body of a slow client, the wait for the signer, and the API server's own answers. */
+export const SIGNING_TIMEOUT_MS = 60_000
+
+export interface CertificateRoutesOptions {
+  readonly clock: Clock
+  certificatesOf(door: ClusterDoor): NodeCertificates
+}
+
+export function certificateRoutes(options: CertificateRoutesOptions): Route[] {
+  return PURPOSES.flatMap((purpose): Route[] => {
+    const path = `/v1/certificates/${purpose}`
+    return [
+      { method: 'GET', path, handle: (request) => tell(options, purpose, request) },
+      { method: 'POST', path, timeoutMs: SIGNING_TIMEOUT_MS, handle: (request) => sign(options, purpose, request) },
+    ]
+  })
+}
+
+async function tell(options: CertificateRoutesOptions, purpose: Purpose, request: HubRequest): Promise<HubResponse> {
+  const { node } = await checkPeer(request.peer, request.door.cluster, options)
+  const content = await onBehalfOfEdge(() => options.certificatesOf(request.door).content(node, purpose))
+  return jsonResponse(200, describeContent(content))
+}
+
+async function sign(options: CertificateRoutesOptions, purpose: Purpose, request: HubRequest): Promise<HubResponse> {
+  const { node } = await checkPeer(request.peer, request.door.cluster, options)
+  const signingRequest = await parseSigningRequest(request, await readSigningRequestBody(request))
+  const certificates = options.certificatesOf(request.door)
+  const pem = await onBehalfOfEdge(() => certificates.request(node, purpose, signingRequest, request.signal))
+  if (pem !== undefined) return pemResponse(pem)
+  const message = 'the cluster has not signed the certificate yet; send the same request again'
+  return jsonResponse(202, { code: 'pending', message }, { 'retry-after': `${PENDING_RETRY_AFTER_SECONDS}` })
+}

@@ -1,0 +1,60 @@
+/** A claim as a ConfigMap and back. A record that cannot be read is an error that names it: taken for absent, it would give the name away. */
+import type { ConfigMap } from '../../kube/client/types.ts'
+import { Fields, timeText } from '../cluster/fields.ts'
+import { CLAIM_LABEL, claimName, labelsOf } from '../cluster/names.ts'
+import type { Claim, KeyFingerprint } from './claim.ts'
+
+const fingerprintPattern = /^[0-9a-f]{64}$/
+
+export function claimObject(claim: Claim, namespace: string): ConfigMap {
+  const metadata = { name: claimName(claim.node), namespace, labels: labelsOf(CLAIM_LABEL) }
+  return { metadata, data: dataOf(claim) }
+}
+
+function dataOf(claim: Claim): Record<string, string> {
+  const { state, node } = claim
+  if (claim.state === 'released') return { node, state, releasedAt: timeText(claim.releasedAtMs) }
+  const { current, next, heldSinceMs, tokenId, certificateEndsMs } = claim
+  return {
+    node,
+    state,
+    current,
+    ...(next === undefined ? {} : { next }),
+    heldSince: timeText(heldSinceMs),
+    ...(tokenId === undefined ? {} : { tokenId }),
+    ...(certificateEndsMs === undefined ? {} : { certificateEnds: timeText(certificateEndsMs) }),
+  }
+}
+
+export function isSameClaim(a: Claim, b: Claim): boolean {
+  const text = (claim: Claim): string => JSON.stringify(Object.entries(dataOf(claim)))
+  return text(a) === text(b)
+}
+
+/** Throws a `ClusterError` for a record that is damaged or stands under another node's name. */
+export function claimOf(object: ConfigMap): Claim {
+  const fields = Fields.ofConfigMap(object)
+  const node = fields.required('node')
+  if (object.metadata?.name !== claimName(node)) throw fields.damaged(`it is about another node, ${node}`)
+  const state = fields.required('state')
+  if (state === 'released') return { state, node, releasedAtMs: fields.timeMs('releasedAt') }
+  if (state !== 'held') throw fields.damaged(`its state ${JSON.stringify(state)} is neither held nor released`)
+  const next = fields.optional('next') === undefined ? undefined : fingerprint(fields, 'next')
+  const tokenId = fields.optional('tokenId')
+  const certificateEndsMs = fields.optionalTimeMs('certificateEnds')
+  return {
+    state,
+    node,
+    current: fingerprint(fields, 'current'),
+    ...(next === undefined ? {} : { next }),
+    heldSinceMs: fields.timeMs('heldSince'),
+    ...(tokenId === undefined ? {} : { tokenId }),
+    ...(certificateEndsMs === undefined ? {} : { certificateEndsMs }),
+  }
+}
+
+function fingerprint(fields: Fields, name: string): KeyFingerprint {
+  const value = fields.required(name)
+  if (!fingerprintPattern.test(value)) throw fields.damaged(`its field ${name} is no key fingerprint`)
+  return value
+}

@@ -1,0 +1,174 @@
+/**
+ * The claims of the cluster, one ConfigMap each. A watch keeps a view of them, which is enough to say yes to what is known
+ * already; whatever would be refused or changed is judged again by the record itself, and written only over the version
+ * that was judged.
+ */
+import type { KubeClient } from '../../kube/client/client.ts'
+import { configMaps } from '../../kube/client/kinds.ts'
+import type { ResourceClient } from '../../kube/client/resource-client.ts'
+import type { ConfigMap } from '../../kube/client/types.ts'
+import type { Clock } from '../../telemetry/clock.ts'
+import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Claims } from '../cluster/cluster.ts'
+import { explained, onBehalfOfEdge } from '../cluster/cluster-error.ts'
+import { claimName } from '../cluster/names.ts'
+import type { Random } from '../cluster/random.ts'
+import { changeShared } from '../cluster/shared-object.ts'
+import { Refusal } from '../refusal.ts'
+import {
+  type Claim,
+  claimByCertificate,
+  claimByRotation,
+  claimByToken,
+  type HeldClaim,
+  type Joining,
+  type KeyFingerprint,
+  type Presented,
+} from './claim.ts'
+import { listClaims, removeReleasedClaims } from './claim-list.ts'
+import { claimObject, claimOf, isSameClaim } from './claim-object.ts'
+import { ClaimView } from './claim-view.ts'
+import { serverTimeMs } from './server-time.ts'
+
+export interface ClaimStoreOptions {
+  readonly client: KubeClient
+  readonly namespace: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+}
+
+/** Starting it begins the watch; without it all works too, with a question to the API server each time. */
+export class ClaimStore implements Claims, Part {
+  readonly name = 'claims'
+  readonly #options: ClaimStoreOptions
+  readonly #maps: ResourceClient<ConfigMap>
+  readonly #view: ClaimView
+
+  constructor(options: ClaimStoreOptions) {
+    this.#options = options
+    this.#maps = options.client.resource(configMaps).in(options.namespace)
+    this.#view = new ClaimView(this.#maps, options.clock, options.logger)
+  }
+
+  start(signal: AbortSignal): Promise<RunningPart> {
+    return this.#view.start(signal)
+  }
+
+  known(node: string): Claim | undefined {
+    return this.#view.get(node)
+  }
+
+  get allKnown(): readonly Claim[] {
+    return this.#view.all
+  }
+
+  onChange(listener: (node: string, claim: Claim | undefined) => void): () => void {
+    return this.#view.onChange(listener)
+  }
+
+  async byToken(joining: Omit<Joining, 'nowMs'>): Promise<HeldClaim> {
+    const nowMs = this.#options.clock.nowMs()
+    return await this.#judge(joining.node, (claim) => claimByToken(claim, { ...joining, nowMs }))
+  }
+
+  async byCertificate(given: Omit<Presented, 'nowMs'>): Promise<HeldClaim> {
+    const presented = { ...given, nowMs: this.#options.clock.nowMs() }
+    const known = this.#view.get(presented.node)
+    if (known?.state === 'held' && isAllowedUnchanged(known, presented)) return known
+    return await this.#judge(presented.node, (claim) => claimByCertificate(claim, presented))
+  }
+
+  async byRotation(node: string, presented: KeyFingerprint, wanted: KeyFingerprint): Promise<HeldClaim> {
+    return await this.#judge(node, (claim) => {
+      if (claim?.state === 'held') return claimByRotation(claim, presented, wanted)
+      throw new Refusal(
+        'certificate-revoked',
+        `nobody holds the name of node ${node} any more; join again with a token`,
+      )
+    })
+  }
+
+  async certificateIssued(node: string, endsMs: number): Promise<void> {
+    try {
+      await this.#change(node, (claim) =>
+        claim?.state === 'held' ? { ...claim, certificateEndsMs: endsMs } : undefined,
+      )
+    } catch (error) {
+      this.#options.logger.warn({ node, err: error }, 'the end of the certificate could not be recorded')
+    }
+  }
+
+  /**
+   * Also where nobody holds the name a mark is left: certificates from before must count for nothing, even if the record of
+   * their use was lost. A damaged record is replaced; forgetting is how an operator gets rid of it.
+   */
+  async forget(node: string): Promise<boolean> {
+    const { client, clock, namespace } = this.#options
+    let wasHeld = false
+    await explained(`forget node ${node}`, async () => {
+      const releasedAtMs = await serverTimeMs(client, clock)
+      const release = (present: ConfigMap | undefined): ConfigMap => {
+        const before = readableClaim(present)
+        wasHeld = before === 'damaged' || before?.state === 'held'
+        return claimObject({ state: 'released', node, releasedAtMs }, namespace)
+      }
+      await changeShared(this.#maps, claimName(node), release, this.#options)
+    })
+    return wasHeld
+  }
+
+  /** Asked afresh; by name of the node. Damaged records are named apart. */
+  async list(): ReturnType<typeof listClaims> {
+    return await explained('list the claims of nodes', () => listClaims(this.#maps))
+  }
+
+  /** Removes the marks of names that were released so long ago that no certificate from before can be used any more. */
+  async removeReleased(certificateUseMs: number): Promise<number> {
+    return await removeReleasedClaims(this.#maps, this.#options.clock.nowMs() - certificateUseMs)
+  }
+
+  async #judge(node: string, rule: (claim: Claim | undefined) => HeldClaim): Promise<HeldClaim> {
+    return await onBehalfOfEdge(async () => {
+      let judged: HeldClaim | undefined
+      await this.#change(node, (claim) => {
+        judged = rule(claim)
+        return judged
+      })
+      if (judged === undefined) throw new Error('a rule was not asked')
+      return judged
+    })
+  }
+
+  /** Nothing is written if the rule wants what is there. */
+  async #change(node: string, rule: (claim: Claim | undefined) => Claim | undefined): Promise<void> {
+    await changeShared(
+      this.#maps,
+      claimName(node),
+      (present) => {
+        const before = present === undefined ? undefined : claimOf(present)
+        const after = rule(before)
+        if (after === undefined || (before !== undefined && isSameClaim(before, after))) return undefined
+        return claimObject(after, this.#options.namespace)
+      },
+      this.#options,
+    )
+  }
+}
+
+function isAllowedUnchanged(known: HeldClaim, presented: Presented): boolean {
+  try {
+    return claimByCertificate(known, presented) === known
+  } catch {
+    return false
+  }
+}
+
+function readableClaim(object: ConfigMap | undefined): Claim | 'damaged' | undefined {
+  try {
+    return object === undefined ? undefined : claimOf(object)
+  } catch {
+    return 'damaged'
+  }
+}

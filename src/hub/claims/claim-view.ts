@@ -1,0 +1,120 @@
+/** The claims as a watch shows them: perhaps a moment old, and told to whoever listens as they change. */
+import type { CallOptions, ListQuery, WatchQuery } from '../../kube/client/options.ts'
+import type { ResourceClient } from '../../kube/client/resource-client.ts'
+import type { ConfigMap } from '../../kube/client/types.ts'
+import { Reflector } from '../../kube/reflector/reflector.ts'
+import type { Clock } from '../../telemetry/clock.ts'
+import type { RunningPart } from '../../telemetry/lifecycle.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { explained } from '../cluster/cluster-error.ts'
+import { CLAIM_LABEL, claimName } from '../cluster/names.ts'
+import type { Claim } from './claim.ts'
+import { claimOf } from './claim-object.ts'
+
+export type ClaimListener = (node: string, claim: Claim | undefined) => void
+
+export class ClaimView {
+  readonly #reflector: Reflector<ConfigMap>
+  readonly #logger: Logger
+  /** By the name of the object: what stands inside may be damaged. */
+  readonly #claims = new Map<string, Claim>()
+  readonly #listeners = new Set<ClaimListener>()
+
+  constructor(maps: ResourceClient<ConfigMap>, clock: Clock, logger: Logger) {
+    this.#logger = logger
+    const labelSelector = CLAIM_LABEL
+    this.#reflector = new Reflector<ConfigMap>(
+      {
+        list: (query: ListQuery, call: CallOptions) => maps.list({ ...query, labelSelector }, call),
+        watch: (query: WatchQuery, call: CallOptions) => maps.watch({ ...query, labelSelector }, call),
+      },
+      { clock },
+    )
+  }
+
+  get all(): readonly Claim[] {
+    return [...this.#claims.values()]
+  }
+
+  get(node: string): Claim | undefined {
+    return this.#claims.get(claimName(node))
+  }
+
+  onChange(listener: ClaimListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Resolves once the view is complete for the first time; rejects if the hub is not allowed to have it. */
+  async start(signal: AbortSignal): Promise<RunningPart> {
+    signal.throwIfAborted()
+    const stopped = new AbortController()
+    let ended: Promise<void> | undefined
+    const stop = async (): Promise<void> => {
+      stopped.abort()
+      await ended
+    }
+    try {
+      await explained(
+        'watch the claims of nodes',
+        () =>
+          new Promise<void>((resolve, reject) => {
+            signal.addEventListener('abort', () => reject(signal.reason as Error), {
+              once: true,
+              signal: stopped.signal,
+            })
+            ended = this.#run(stopped.signal, resolve, reject)
+          }),
+      )
+      return { stop }
+    } catch (error) {
+      await stop()
+      throw error
+    }
+  }
+
+  async #run(signal: AbortSignal, synced: () => void, refused: (error: unknown) => void): Promise<void> {
+    await this.#reflector.run(
+      {
+        added: (object) => this.#put(object),
+        updated: (object) => this.#put(object),
+        deleted: (object) => this.#remove(object),
+        synced,
+        failed: (error, retryInMs, kind) => {
+          // Counts only before the first complete view; later the hub goes on with what it knows.
+          if (kind === 'refused') refused(error)
+          this.#logger.warn({ err: error, retryInMs }, 'the claims cannot be watched; going on with what is known')
+        },
+      },
+      signal,
+    )
+  }
+
+  #put(object: ConfigMap): void {
+    try {
+      const claim = claimOf(object)
+      this.#claims.set(object.metadata?.name ?? '', claim)
+      this.#tell(claim.node, claim)
+    } catch (error) {
+      this.#logger.error({ err: error }, 'a claim is damaged; its node is refused until it is repaired or forgotten')
+      this.#remove(object)
+    }
+  }
+
+  #remove({ metadata }: ConfigMap): void {
+    const name = metadata?.name ?? ''
+    const before = this.#claims.get(name)
+    this.#claims.delete(name)
+    if (before !== undefined) this.#tell(before.node, undefined)
+  }
+
+  #tell(node: string, claim: Claim | undefined): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(node, claim)
+      } catch (error) {
+        this.#logger.error({ node, err: error }, 'a listener for claims failed')
+      }
+    }
+  }
+}

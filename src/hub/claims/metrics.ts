@@ -1,0 +1,53 @@
+/** The claims of a cluster as numbers, and in the audit log. */
+import { Gauge, type Registry } from 'prom-client'
+import type { Clock } from '../../telemetry/clock.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Claim } from './claim.ts'
+import type { ClaimStore } from './claim-store.ts'
+
+const dayMs = 86_400_000
+/** How soon a certificate ends, for alerts: renewal begins long before the last of these is left. */
+const horizons = [
+  { within: 'expired', ms: 0 },
+  { within: '1d', ms: dayMs },
+  { within: '7d', ms: 7 * dayMs },
+  { within: '30d', ms: 30 * dayMs },
+] as const
+
+export function createClaimMetrics(registry: Registry, claims: Pick<ClaimStore, 'allKnown'>, clock: Clock): void {
+  const nodes = new Gauge({
+    name: 'causeway_hub_nodes',
+    help: 'Node names by the state of their claim.',
+    labelNames: ['state'],
+    registers: [],
+    collect() {
+      for (const state of ['held', 'released'] as const)
+        this.set({ state }, claims.allKnown.filter((claim) => claim.state === state).length)
+    },
+  })
+  const ending = new Gauge({
+    name: 'causeway_hub_node_certificates_ending',
+    help: 'Certificates of nodes that have ended, or end within the given time unless they are renewed.',
+    labelNames: ['within'],
+    registers: [],
+    collect() {
+      const nowMs = clock.nowMs()
+      for (const { within, ms } of horizons)
+        this.set({ within }, claims.allKnown.filter((claim) => endsBefore(claim, nowMs + ms)).length)
+    },
+  })
+  registry.registerMetric(nodes)
+  registry.registerMetric(ending)
+}
+
+/** A line for each name that an operator takes back, on whichever machine. */
+export function auditReleases({ name, claims }: { name: string; claims: ClaimStore }, audit: Logger): void {
+  claims.onChange((node, claim) => {
+    if (claim?.state === 'released')
+      audit.info({ event: 'node-forgotten', node, cluster: name }, 'the name was released')
+  })
+}
+
+function endsBefore(claim: Claim, atMs: number): boolean {
+  return claim.state === 'held' && claim.certificateEndsMs !== undefined && claim.certificateEndsMs <= atMs
+}

@@ -1,0 +1,57 @@
+/** Work that a hub repeats for as long as it lives. A failure is logged and the work tried again, sooner and with growing waits. */
+import { Backoff } from '../../kube/reflector/backoff.ts'
+import type { Clock } from '../../telemetry/clock.ts'
+import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Random } from './random.ts'
+
+/** Hubs that started together spread out: each wait is shortened by up to this part of it. */
+export const PERIOD_SPREAD = 0.1
+
+export interface PeriodicOptions {
+  readonly name: string
+  readonly everyMs: number
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  readonly work: () => Promise<void>
+}
+
+export class Periodic implements Part {
+  readonly name: string
+  readonly #options: PeriodicOptions
+
+  constructor(options: PeriodicOptions) {
+    this.name = options.name
+    this.#options = options
+  }
+
+  start(signal: AbortSignal): Promise<RunningPart> {
+    signal.throwIfAborted()
+    const stopped = new AbortController()
+    // The only way out of the loop is the stop.
+    const ended = this.#run(stopped.signal).catch(() => undefined)
+    return Promise.resolve({
+      stop: async () => {
+        stopped.abort()
+        await ended
+      },
+    })
+  }
+
+  async #run(signal: AbortSignal): Promise<never> {
+    const { clock, random, everyMs, logger, work, name } = this.#options
+    const backoff = new Backoff(() => random.fraction())
+    for (;;) {
+      let waitMs = everyMs * (1 - PERIOD_SPREAD * random.fraction())
+      try {
+        await work()
+      } catch (error) {
+        if (signal.aborted) throw error
+        waitMs = Math.min(waitMs, backoff.next(clock.monotonicMs()))
+        logger.warn({ err: error, retryInMs: waitMs, work: name }, 'could not do this now; it will be tried again')
+      }
+      await clock.sleep(waitMs, signal)
+    }
+  }
+}

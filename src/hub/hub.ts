@@ -1,0 +1,40 @@
+/** The hub as one part of a process. */
+import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
+import { formatAddress } from '../telemetry/listen.ts'
+import { startInOrder } from '../telemetry/part-group.ts'
+import type { Claim } from './claims/claim.ts'
+import { type ComposedHub, composeHub, type HubOptions } from './compose.ts'
+
+export class Hub implements Part {
+  readonly name = 'hub'
+  readonly #options: HubOptions
+  #composed: ComposedHub | undefined
+
+  constructor(options: HubOptions) {
+    this.#options = options
+  }
+
+  /** `https://host:port`, with an address of this machine where the hub listens on all. */
+  get url(): string {
+    const { host, port } = this.#running.listener.boundAddress
+    const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+    return `https://${formatAddress({ host: reachable, port })}`
+  }
+
+  /** The names of nodes and who holds them, as this hub knows them. */
+  get claims(): readonly Claim[] {
+    return this.#running.cluster.claims.allKnown
+  }
+
+  async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
+    const composed = await composeHub(this.#options)
+    const running = await startInOrder(composed.parts, signal, fail)
+    this.#composed = composed
+    return running
+  }
+
+  get #running(): ComposedHub {
+    if (this.#composed === undefined) throw new Error('the hub has not been started')
+    return this.#composed
+  }
+}

@@ -1,0 +1,20 @@
+/** GET /ca.crt and GET /k8s/ca.crt: what an edge has to trust. Public; the edge compares both with what its token says. */
+import { certificatePem } from '../../identity/certificate.ts'
+import { pemResponse } from '../serving/http-message.ts'
+import type { Route } from '../serving/http-routes.ts'
+
+export const HUB_CA_PATH = '/ca.crt'
+export const KUBERNETES_CA_PATH = '/k8s/ca.crt'
+
+export const CA_ROUTES: readonly Route[] = [
+  {
+    method: 'GET',
+    path: HUB_CA_PATH,
+    handle: async ({ door }) => pemResponse(certificatePem(door.cluster.authority().signing.certificate)),
+  },
+  {
+    method: 'GET',
+    path: KUBERNETES_CA_PATH,
+    handle: async ({ door }) => pemResponse(door.cluster.kubernetes().caPem),
+  },
+]

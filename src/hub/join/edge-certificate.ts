@@ -1,0 +1,155 @@
+/**
+ * POST /edge.crt: a certificate for a key. Who presents a certificate renews it; who does not needs a token. Of the signing
+ * request only the key and the node name count: whatever else it asks for, the hub's own answer stands.
+ */
+import type { KeyObject } from 'node:crypto'
+import type { CertificateRequest } from '../../identity/csr.ts'
+import { attributeValues, formatName, userName } from '../../identity/distinguished-name.ts'
+import { type JoinClaims, tokenCovers } from '../../identity/join-token.ts'
+import { keyFingerprint } from '../../identity/keys.ts'
+import { NODES_GROUP, nodeOfSubject } from '../../identity/node-name.ts'
+import type { Clock } from '../../telemetry/clock.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { claimByToken, type KeyFingerprint } from '../claims/claim.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { Refusal } from '../refusal.ts'
+import type { WorkGate } from '../serving/admission.ts'
+import { type HubRequest, type HubResponse, pemResponse } from '../serving/http-message.ts'
+import type { Route } from '../serving/http-routes.ts'
+import { checkPeer } from '../serving/peer-check.ts'
+import type { Attempt, Attempts } from './attempts.ts'
+import { issueNodeCertificate } from './issue-node-certificate.ts'
+import { parseSigningRequest, readSigningRequestBody } from './signing-request.ts'
+
+export const EDGE_CERTIFICATE_PATH = '/edge.crt'
+const nodeHeader = 'causeway-node'
+const bearer = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i
+
+export interface EdgeCertificateOptions {
+  readonly clock: Clock
+  readonly attempts: Attempts
+  readonly gate: WorkGate
+  readonly logger: Logger
+  /** Of the certificates issued; never beyond the CA's own end. */
+  readonly lifeMs: number
+  /** How long past its end a certificate may still be renewed. */
+  readonly graceMs: number
+}
+
+/** Takes the name for the key, if whoever asks may have it. */
+type TakeName = (node: string, key: KeyFingerprint) => Promise<void>
+
+export function edgeCertificateRoute(options: EdgeCertificateOptions): Route {
+  return {
+    method: 'POST',
+    path: EDGE_CERTIFICATE_PATH,
+    handle: (request) => options.attempts.certificate(request, (attempt) => answer(options, request, attempt)),
+  }
+}
+
+/** Strangers are sent away before a byte of what they send is read, and a slow sender holds no place among the others. */
+async function answer(options: EdgeCertificateOptions, request: HubRequest, attempt: Attempt): Promise<HubResponse> {
+  const takeName =
+    attempt.event === 'join'
+      ? await holderOfToken(request, attempt)
+      : await holderOfCertificate(options, request, attempt)
+  const body = await readSigningRequestBody(request)
+  return await options.gate.run(async () => {
+    const signingRequest = await parseSigningRequest(request, body)
+    const node = requestedNode(signingRequest)
+    const key = keyFingerprint(signingRequest.publicKey)
+    attempt.node ??= node
+    attempt.key = key
+    await takeName(node, key)
+    return await issue(options, request.door.cluster, attempt, node, signingRequest.publicKey)
+  }, request.signal)
+}
+
+async function holderOfToken(request: HubRequest, attempt: Attempt): Promise<TakeName> {
+  const { cluster } = request.door
+  const token = await cluster.tokens.verify(bearerToken(request))
+  attempt.tokenId = token.id
+  return async (node, key) => {
+    if (!tokenCovers(token.node, node))
+      throw new Refusal('token-for-other-node', `the token is for ${token.node}, not for ${node}`)
+    await claimName(cluster, token, node, key)
+  }
+}
+
+async function claimName(cluster: Cluster, token: JoinClaims, node: string, key: KeyFingerprint): Promise<void> {
+  const { claims, tokens, nodes } = cluster
+  const joining = {
+    node,
+    key,
+    // A pattern that happens to match only this name does not name it.
+    token: { id: token.id, namesNode: token.node === node },
+    nodeExists: await nodes.exists(node),
+  }
+  // A look ahead by what this hub knows, so that a refused join costs the token no use. The cluster decides below.
+  claimByToken(claims.known(node), { ...joining, nowMs: 0 })
+  await tokens.use(token, node, key)
+  await claims.byToken(joining)
+}
+
+async function holderOfCertificate(
+  { clock, graceMs }: EdgeCertificateOptions,
+  { door, peer, headers }: HubRequest,
+  attempt: Attempt,
+): Promise<TakeName> {
+  if (headers.authorization !== undefined)
+    throw new Refusal(
+      'bad-request',
+      'present either a certificate, to renew it, or a token, to join; this request has both',
+    )
+  const edge = await checkPeer(peer, door.cluster, { clock, graceMs })
+  attempt.node = edge.node
+  return async (node, key) => {
+    if (node !== edge.node)
+      throw new Refusal('node-mismatch', `the certificate of node ${edge.node} renews that node only, not ${node}`)
+    await door.cluster.claims.byRotation(node, edge.key, key)
+  }
+}
+
+async function issue(
+  { clock, lifeMs, logger }: EdgeCertificateOptions,
+  cluster: Cluster,
+  attempt: Attempt,
+  node: string,
+  publicKey: KeyObject,
+): Promise<HubResponse> {
+  const issued = await issueNodeCertificate(cluster.authority(), node, publicKey, { clock, lifeMs })
+  const { serialNumber, notAfterMs } = issued.certificate
+  attempt.serial = serialNumber
+  try {
+    await cluster.claims.certificateIssued(node, notAfterMs)
+  } catch (error) {
+    // Only lists and metrics miss it; the edge must not be without its certificate for that.
+    logger.warn({ err: error, node }, 'cannot record the end of the certificate')
+  }
+  return pemResponse(issued.chainPem, { [nodeHeader]: node })
+}
+
+function bearerToken({ headers }: HubRequest): string {
+  const { authorization } = headers
+  if (authorization === undefined)
+    throw new Refusal(
+      'token-missing',
+      'to join, send a token (Authorization: Bearer JWT); to renew, present the certificate of the node',
+    )
+  const [, jwt] = bearer.exec(authorization) ?? []
+  if (jwt === undefined) throw new Refusal('token-invalid', 'the Authorization header holds no bearer token')
+  return jwt
+}
+
+/** The node named by the one common name of the request; its other attributes are wishes, and no business of the hub's. */
+function requestedNode({ subject }: CertificateRequest): string {
+  const [commonName, ...others] = attributeValues(subject, 'CN')
+  const isAlone = commonName !== undefined && others.length === 0
+  const node = isAlone ? nodeOfSubject(userName(commonName, [NODES_GROUP])) : undefined
+  if (node !== undefined) return node
+  throw new Refusal(
+    'name-invalid',
+    `the signing request is for "${formatName(subject)}"; it must have exactly one common name, of the form ` +
+      'system:node:NAME, where NAME has lower case letters, digits, "-" and "." as the name of a Kubernetes node does',
+  )
+}

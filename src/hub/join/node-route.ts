@@ -1,0 +1,23 @@
+/**
+ * GET /v1/node: an edge shows its certificate and hears what the hub makes of it. Showing a renewed one for the first time is
+ * what makes its key the one that counts.
+ */
+import type { Clock } from '../../telemetry/clock.ts'
+import { jsonResponse } from '../serving/http-message.ts'
+import type { Route } from '../serving/http-routes.ts'
+import { checkPeer } from '../serving/peer-check.ts'
+import type { Attempts } from './attempts.ts'
+
+export const NODE_PATH = '/v1/node'
+
+export function nodeRoute({ clock, attempts }: { readonly clock: Clock; readonly attempts: Attempts }): Route {
+  return {
+    method: 'GET',
+    path: NODE_PATH,
+    handle: (request) =>
+      attempts.checkIn(request, async () => {
+        const { node, key, certificate } = await checkPeer(request.peer, request.door.cluster, { clock })
+        return jsonResponse(200, { node, key, certificateEnds: new Date(certificate.notAfterMs).toISOString() })
+      }),
+  }
+}

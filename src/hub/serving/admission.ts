@@ -1,0 +1,149 @@
+/** Keeps those who fail over and over, and those who come all at once, from keeping the hub busy. */
+import type { Clock } from '../../telemetry/clock.ts'
+import { Refusal } from '../refusal.ts'
+
+/** Failures an address may have in a row. A site whose edges all start with a stale token stays below. */
+export const FAILURE_BURST = 60
+/** How many more it may have in each second after that. */
+export const FAILURES_PER_SECOND = 1
+/** Addresses remembered; beyond it the one that failed longest ago is forgotten. */
+export const MAX_FAILING_ADDRESSES = 10_000
+/** Joins worked on at a time: they wait for the API server, whose own limits are of this size. */
+export const MAX_JOINS_IN_FLIGHT = 64
+/** Joins that wait for their turn, with their whole request in memory; the rest is asked to come back. */
+export const MAX_JOINS_QUEUED = 2_000
+/** Long enough for a full queue to empty. */
+export const OVERLOADED_RETRY_AFTER_SECONDS = 10
+
+interface Bucket {
+  readonly tokens: number
+  readonly atMs: number
+}
+
+export interface FailureLimits {
+  readonly burst: number
+  readonly perSecond: number
+  readonly maxAddresses: number
+}
+
+const failureLimits: FailureLimits = {
+  burst: FAILURE_BURST,
+  perSecond: FAILURES_PER_SECOND,
+  maxAddresses: MAX_FAILING_ADDRESSES,
+}
+
+/** A token bucket for each address, emptied by failures only: success is never held against anybody. */
+export class FailureLimiter {
+  readonly #clock: Clock
+  readonly #limits: FailureLimits
+  /** The address that failed last stands last. */
+  readonly #buckets = new Map<string, Bucket>()
+
+  constructor(clock: Clock, limits: Partial<FailureLimits> = {}) {
+    this.#clock = clock
+    this.#limits = { ...failureLimits, ...limits }
+  }
+
+  get addresses(): number {
+    return this.#buckets.size
+  }
+
+  isExhausted(source: string): boolean {
+    return this.#tokensOf(source) < 1
+  }
+
+  /** Refuses an address that has used up its failures. */
+  check(source: string): void {
+    if (!this.isExhausted(source)) return
+    const left = this.#tokensOf(source)
+    const retryAfterSeconds = Math.ceil((1 - left) / this.#limits.perSecond)
+    throw new Refusal('too-many-failures', 'too many attempts from this address have failed; wait before the next', {
+      retryAfterSeconds,
+    })
+  }
+
+  failed(source: string): void {
+    const tokens = Math.max(0, this.#tokensOf(source) - 1)
+    this.#buckets.delete(source)
+    this.#buckets.set(source, { tokens, atMs: this.#clock.monotonicMs() })
+    if (this.#buckets.size <= this.#limits.maxAddresses) return
+    const [oldest] = this.#buckets.keys()
+    if (oldest !== undefined) this.#buckets.delete(oldest)
+  }
+
+  #tokensOf(source: string): number {
+    const bucket = this.#buckets.get(source)
+    if (bucket === undefined) return this.#limits.burst
+    const refilled = ((this.#clock.monotonicMs() - bucket.atMs) / 1000) * this.#limits.perSecond
+    return Math.min(this.#limits.burst, bucket.tokens + refilled)
+  }
+}
+
+/** Bounded concurrency with a bounded queue, first come first served. */
+export class WorkGate {
+  readonly #maxInFlight: number
+  readonly #maxQueued: number
+  readonly #queue = new Set<() => void>()
+  #inFlight = 0
+
+  constructor(maxInFlight = MAX_JOINS_IN_FLIGHT, maxQueued = MAX_JOINS_QUEUED) {
+    this.#maxInFlight = maxInFlight
+    this.#maxQueued = maxQueued
+  }
+
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  get queued(): number {
+    return this.#queue.size
+  }
+
+  /** Whoever leaves (`signal`) while in the queue gives up the place; work that has begun goes on to its end. */
+  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    await this.#enter(signal)
+    try {
+      return await work()
+    } finally {
+      this.#leave()
+    }
+  }
+
+  #enter(signal: AbortSignal): Promise<void> {
+    if (this.#inFlight < this.#maxInFlight) {
+      this.#inFlight++
+      return Promise.resolve()
+    }
+    if (this.#queue.size >= this.#maxQueued) return Promise.reject(overloaded())
+    return new Promise((resolve, reject) => {
+      const begin = (): void => {
+        signal.removeEventListener('abort', giveUp)
+        resolve()
+      }
+      const giveUp = (): void => {
+        this.#queue.delete(begin)
+        reject(new Refusal('bad-request', 'the request broke off'))
+      }
+      this.#queue.add(begin)
+      signal.addEventListener('abort', giveUp, { once: true })
+      if (signal.aborted) giveUp()
+    })
+  }
+
+  /** The place goes straight to the next in the queue, so that nobody can slip in between. */
+  #leave(): void {
+    const [next] = this.#queue
+    if (next === undefined) {
+      this.#inFlight--
+      return
+    }
+    this.#queue.delete(next)
+    next()
+  }
+}
+
+function overloaded(): Refusal {
+  return new Refusal('overloaded', 'too many nodes are joining at this moment; try again', {
+    retryAfterSeconds: OVERLOADED_RETRY_AFTER_SECONDS,
+  })
+}

@@ -1,0 +1,47 @@
+/** The limits and the surroundings that both versions of HTTP share. */
+import type { IncomingMessage } from 'node:http'
+import type { Clock } from '../../telemetry/clock.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { HubConnection, OpenConnection } from './connection.ts'
+import type { HttpRoutes } from './http-routes.ts'
+
+/** All headers of a request together: a join token is the longest of them, and far shorter. */
+export const MAX_HEADER_BYTES = 16 * 1024
+/** As above, in number. */
+export const MAX_HEADERS = 64
+
+export interface HttpTimes {
+  /** From the begin of a connection, or from the last answer on it, to the end of a request's head. */
+  readonly headMs: number
+  /** From the head to the end of the body. */
+  readonly bodyMs: number
+  /** For the client to take the answer. */
+  readonly answerMs: number
+  /** How long what the client still sends is thrown away after its answer: closing at once would destroy the answer too. */
+  readonly lingerMs: number
+}
+
+/** Bodies are small and links are slow; within these a link of 2 kB/s still gets through. */
+export const HTTP_TIMES: HttpTimes = { headMs: 10_000, bodyMs: 20_000, answerMs: 20_000, lingerMs: 2_000 }
+
+/** What a client may turn an HTTP/1.1 connection into. */
+export interface UpgradeRoute {
+  readonly path: string
+  /** Owns the socket from here on; `head` are the bytes that came with the request. */
+  handle(connection: HubConnection, request: IncomingMessage, head: Buffer): OpenConnection
+}
+
+export interface HttpServiceOptions {
+  readonly routes: HttpRoutes
+  readonly upgrade?: UpgradeRoute
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly times?: HttpTimes
+}
+
+export type HttpSettings = HttpServiceOptions & { readonly times: HttpTimes }
+
+/** The path of a request target, without its query. */
+export function pathOf(target: string | undefined): string {
+  return (target ?? '').split('?', 1)[0] ?? ''
+}

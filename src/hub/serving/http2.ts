@@ -1,0 +1,113 @@
+/** HTTP/2 on one connection: few streams at a time, small windows, and an end when nothing is asked for a while. */
+import {
+  constants,
+  type IncomingHttpHeaders,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
+import type { Socket } from 'node:net'
+import type { HubConnection, OpenConnection } from './connection.ts'
+import { type HubRequest, type HubResponse, responseHeaders } from './http-message.ts'
+import { type HttpSettings, MAX_HEADER_BYTES, MAX_HEADERS, pathOf } from './http-settings.ts'
+import { readBody } from './request-body.ts'
+
+/** An edge asks for one thing after the other. */
+export const MAX_STREAMS_PER_CONNECTION = 8
+/** Memory of one connection's buffers and header tables, in megabytes, the unit of the library. */
+export const MAX_SESSION_MEGABYTES = 1
+/** Streams a client may open beyond the allowed number, or break in the opening, before it is thrown out. */
+export const MAX_REJECTED_STREAMS = 32
+
+export function serveHttp2(connection: HubConnection, settings: HttpSettings): OpenConnection {
+  const { clock, times, logger } = settings
+  const { socket } = connection
+  const session = openSession(connection)
+  let streams = 0
+  let isDraining = false
+  const end = (): void => endSession(session, socket, settings)
+  let cancelIdleLimit = clock.schedule(times.headMs, end)
+  session.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    cancelIdleLimit()
+    streams++
+    stream.on('error', (error) => logger.debug({ err: error }, 'stream broke'))
+    stream.once('close', () => {
+      streams--
+      if (streams > 0 || socket.destroyed) return
+      if (isDraining) end()
+      else cancelIdleLimit = clock.schedule(times.headMs, end)
+    })
+    void serve(settings, connection, stream, headers)
+  })
+  session.on('error', (error) => logger.debug({ err: error }, 'http/2 session broke'))
+  socket.once('close', () => cancelIdleLimit())
+  const drain = (): void => {
+    isDraining = true
+    if (streams === 0) end()
+    else session.close()
+  }
+  return { drain }
+}
+
+function openSession({ socket }: HubConnection): ServerHttp2Session {
+  return performServerHandshake(socket, {
+    maxHeaderListPairs: MAX_HEADERS,
+    maxSessionMemory: MAX_SESSION_MEGABYTES,
+    maxSessionRejectedStreams: MAX_REJECTED_STREAMS,
+    settings: {
+      maxConcurrentStreams: MAX_STREAMS_PER_CONNECTION,
+      maxHeaderListSize: MAX_HEADER_BYTES,
+      enablePush: false,
+    },
+  })
+}
+
+/** Says goodbye, so that the client knows that nothing it just sent was begun; one that does not leave is cut off. */
+function endSession(session: ServerHttp2Session, socket: Socket, { clock, times }: HttpSettings): void {
+  if (socket.destroyed) return
+  socket.once(
+    'close',
+    clock.schedule(times.lingerMs, () => socket.destroy()),
+  )
+  session.close()
+}
+
+async function serve(
+  settings: HttpSettings,
+  connection: HubConnection,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+): Promise<void> {
+  const { clock, times, routes } = settings
+  const gone = new AbortController()
+  stream.once('close', () => gone.abort())
+  const answer = await routes.answer(hubRequest(settings, connection, stream, headers, gone.signal))
+  if (stream.destroyed || stream.closed) return
+  stream.once(
+    'close',
+    clock.schedule(times.answerMs, () => stream.close(constants.NGHTTP2_CANCEL)),
+  )
+  send(stream, answer)
+}
+
+function hubRequest(
+  { clock, times }: HttpSettings,
+  { door, peer }: HubConnection,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  signal: AbortSignal,
+): HubRequest {
+  const limits = { timeoutMs: times.bodyMs, clock, declaredLength: headers['content-length'] }
+  const body = (maxBytes: number): Promise<Buffer> => readBody(stream, { ...limits, maxBytes })
+  const path = pathOf(headers[constants.HTTP2_HEADER_PATH] as string | undefined)
+  const method = String(headers[constants.HTTP2_HEADER_METHOD] ?? '')
+  return { method, path, headers, door, peer, signal, body }
+}
+
+function send(stream: ServerHttp2Stream, answer: HubResponse): void {
+  stream.respond({ [constants.HTTP2_HEADER_STATUS]: answer.status, ...responseHeaders(answer) })
+  stream.end(answer.body, () => {
+    // The rest of a body that nobody wants: the protocol has a word for it, which leaves the answer whole.
+    if (!stream.endAfterHeaders && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
+  })
+}

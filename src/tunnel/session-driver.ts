@@ -1,0 +1,169 @@
+/**
+ * Binds a session to a carrier and a clock: what arrives goes in, what the session wants to say goes out in one write per
+ * turn of the event loop, and only as fast as the carrier takes it.
+ */
+import type { Clock } from '../telemetry/clock.ts'
+import type { Carrier } from './carrier.ts'
+import { TunnelStream } from './tunnel-stream.ts'
+import type { Budget } from './yamux/budget.ts'
+import type { SessionError } from './yamux/errors.ts'
+import type { SessionLimits } from './yamux/limits.ts'
+import { Session, type SessionCounters, type SessionHandler } from './yamux/session.ts'
+import type { Stream } from './yamux/stream.ts'
+
+/** Payload gathered into one write: large enough to keep a link busy, small enough that a new stream soon has its turn. */
+export const WRITE_BATCH_BYTES = 256 * 1024
+
+/** How long a carrier may take to send the farewell of a session that has ended. */
+export const FAREWELL_MS = 2_000
+
+export interface DriverHandler {
+  /** The peer opened a stream. It counts as unanswered until it is accepted or written to. */
+  onStream(stream: TunnelStream): void
+  onGoAway?(): void
+  onRoundTrip?(rttMs: number): void
+  /** The session is over; the carrier is being closed. */
+  onEnd(error: SessionError): void
+}
+
+export interface SessionDriverOptions {
+  readonly role: 'client' | 'server'
+  readonly carrier: Carrier
+  readonly clock: Clock
+  readonly budget: Budget
+  readonly handler: DriverHandler
+  readonly limits?: Partial<SessionLimits>
+}
+
+export class SessionDriver implements SessionHandler {
+  readonly #session: Session
+  readonly #carrier: Carrier
+  readonly #clock: Clock
+  readonly #handler: DriverHandler
+  readonly #flushSoon = (): void => this.#flush()
+  #mayWrite = true
+  #isClosing = false
+  #cancelTimer: () => void = () => {}
+
+  constructor({ role, carrier, clock, budget, handler, limits }: SessionDriverOptions) {
+    this.#carrier = carrier
+    this.#clock = clock
+    this.#handler = handler
+    this.#session = new Session({ role, clock, budget, handler: this, ...(limits && { limits }) })
+    carrier.start({
+      onBytes: (chunk) => this.#session.receive(chunk),
+      onDrain: () => this.#onDrain(),
+      onClose: (error) => this.#onCarrierClosed(error),
+    })
+    this.#scheduleTick()
+    this.onSendable()
+  }
+
+  get description(): string {
+    return this.#carrier.description
+  }
+
+  get streamCount(): number {
+    return this.#session.streamCount
+  }
+
+  get rttMs(): number | undefined {
+    return this.#session.rttMs
+  }
+
+  /** Bytes held in memory for this session's streams. */
+  get bufferedBytes(): number {
+    return this.#session.account.bufferedBytes
+  }
+
+  get counters(): SessionCounters {
+    return this.#session.counters
+  }
+
+  /** No new streams can be opened. */
+  get isGoingAway(): boolean {
+    return this.#session.isGoingAway
+  }
+
+  get error(): SessionError | undefined {
+    return this.#session.error
+  }
+
+  /** Opens a stream. Throws a `StreamError` where the session takes no more. */
+  open(): TunnelStream {
+    return new TunnelStream(this.#session.open())
+  }
+
+  /** Takes no new streams, lets the existing ones end, and ends the session; after `drainMs` whatever is left is reset. */
+  goAway(drainMs: number): void {
+    this.#session.goAway(drainMs)
+    this.#scheduleTick()
+  }
+
+  /** Ends the session and all its streams now. */
+  close(): void {
+    this.#session.close()
+  }
+
+  onStream(stream: Stream): void {
+    this.#handler.onStream(new TunnelStream(stream))
+  }
+
+  onSendable(): void {
+    queueMicrotask(this.#flushSoon)
+  }
+
+  onGoAway(): void {
+    this.#handler.onGoAway?.()
+  }
+
+  onRoundTrip(rttMs: number): void {
+    this.#handler.onRoundTrip?.(rttMs)
+  }
+
+  onEnd(error: SessionError): void {
+    this.#cancelTimer()
+    queueMicrotask(this.#flushSoon)
+    this.#handler.onEnd(error)
+  }
+
+  #flush(): void {
+    while (this.#mayWrite && this.#session.error === undefined) {
+      const buffers = this.#session.take(WRITE_BATCH_BYTES)
+      if (buffers.length === 0) return
+      this.#mayWrite = this.#carrier.send(buffers)
+    }
+    if (this.#session.error !== undefined) this.#sayFarewell(this.#session.error)
+  }
+
+  #onDrain(): void {
+    this.#mayWrite = true
+    this.#flush()
+  }
+
+  #sayFarewell(error: SessionError): void {
+    if (this.#isClosing) return
+    this.#isClosing = true
+    if (error.code === 'carrier-lost') return
+    const farewell = this.#session.take(0)
+    if (farewell.length > 0) this.#carrier.send(farewell)
+    this.#carrier.close()
+    this.#cancelTimer = this.#clock.schedule(FAREWELL_MS, () => this.#carrier.destroy())
+  }
+
+  #onCarrierClosed(error: Error | undefined): void {
+    this.#cancelTimer()
+    this.#mayWrite = false
+    this.#session.carrierLost(error)
+  }
+
+  #scheduleTick(): void {
+    this.#cancelTimer()
+    if (this.#session.error !== undefined) return
+    const delayMs = Math.max(0, this.#session.dueMs - this.#clock.monotonicMs())
+    this.#cancelTimer = this.#clock.schedule(delayMs, () => {
+      this.#session.tick()
+      this.#scheduleTick()
+    })
+  }
+}

@@ -1,0 +1,48 @@
+/** A carrier over any byte stream of Node: a TLS socket, a plain socket, or one end of a pipe in a test. */
+import type { Duplex } from 'node:stream'
+import type { Carrier, CarrierListener } from './carrier.ts'
+
+/** A socket, as far as it matters here. */
+export type ByteSocket = Duplex & { setNoDelay?(noDelay: boolean): unknown }
+
+export class SocketCarrier implements Carrier {
+  readonly description: string
+  readonly #socket: ByteSocket
+  #error: Error | undefined
+
+  constructor(socket: ByteSocket, description: string) {
+    this.#socket = socket
+    this.description = description
+  }
+
+  start(listener: CarrierListener): void {
+    const socket = this.#socket
+    // Frames leave in batches already; waiting for more would only delay the last one.
+    socket.setNoDelay?.(true)
+    socket.on('error', (error: Error) => {
+      this.#error = error
+    })
+    socket.on('drain', () => listener.onDrain())
+    socket.once('close', () => listener.onClose(this.#error))
+    // A session has no half-close: who ends its bytes has gone.
+    socket.once('end', () => socket.end())
+    socket.on('data', (chunk: Uint8Array) => listener.onBytes(chunk))
+  }
+
+  send(buffers: readonly Uint8Array[]): boolean {
+    const socket = this.#socket
+    if (!socket.writable) return false
+    socket.cork()
+    for (const buffer of buffers) socket.write(buffer)
+    socket.uncork()
+    return !socket.writableNeedDrain
+  }
+
+  close(): void {
+    this.#socket.end()
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+}

@@ -1,0 +1,29 @@
+/** The middle of an API server that gives Services addresses and ports; several may share a store. */
+import { ServiceAllocator } from '../../src/apiserver/controllers/cluster-ip.ts'
+import { ServiceRange } from '../../src/apiserver/controllers/ip-range.ts'
+import { ServiceWriter } from '../../src/apiserver/controllers/service-writer.ts'
+import type { Store } from '../../src/apiserver/storage/store.ts'
+import type { ManualClock } from '../../src/telemetry/clock.ts'
+import { type ObjectServer, startObjectServer } from './object-server.ts'
+
+export async function startServiceServer(
+  cidr: string,
+  shared?: { readonly store: Store; readonly clock: ManualClock },
+): Promise<ObjectServer> {
+  const allocators: ServiceAllocator[] = []
+  return await startObjectServer(
+    (cache, clock) => {
+      const store = shared === undefined ? {} : { store: shared.store }
+      allocators.push(new ServiceAllocator({ cache, clock, range: new ServiceRange(cidr), ...store }))
+      return allocators
+    },
+    {
+      ...(shared === undefined ? {} : { shared }),
+      writerOf: (parts) => {
+        const [allocator] = allocators
+        if (allocator === undefined) throw new Error('plugins are made before the writer')
+        return new ServiceWriter(parts, allocator)
+      },
+    },
+  )
+}

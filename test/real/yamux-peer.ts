@@ -1,0 +1,107 @@
+/** Builds and starts the Go program in `yamux-peer/`, and holds our end of the session with it. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdtempSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { systemClock } from '../../src/telemetry/clock.ts'
+import type { Carrier } from '../../src/tunnel/carrier.ts'
+import { SessionDriver } from '../../src/tunnel/session-driver.ts'
+import { SocketCarrier } from '../../src/tunnel/socket-carrier.ts'
+import type { TunnelStream } from '../../src/tunnel/tunnel-stream.ts'
+import { Budget } from '../../src/tunnel/yamux/budget.ts'
+import type { SessionError } from '../../src/tunnel/yamux/errors.ts'
+
+/** The path of the built program, or why there is none. */
+export function buildPeer(): { program: string } | { missing: string } {
+  const program = join(mkdtempSync(join(tmpdir(), 'yamux-peer-')), 'yamux-peer')
+  try {
+    execFileSync('go', ['build', '-o', program, '.'], {
+      cwd: fileURLToPath(new URL('yamux-peer', import.meta.url)),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    return { program }
+  } catch (error) {
+    return { missing: `cannot build the Go program: ${String(error).split('\n')[0]}` }
+  }
+}
+
+export interface GoSession {
+  readonly driver: SessionDriver
+  readonly ended: Promise<SessionError>
+  readonly goneAway: Promise<void>
+  /** Opens a stream and writes a command line. */
+  command(line: string): TunnelStream
+  stop(): Promise<void>
+}
+
+/** Our end plays the other role. Streams the peer opens are echoed. */
+export async function startSession(
+  program: string,
+  goRole: 'client' | 'server',
+  carrierOf: (socket: Socket) => Carrier = (socket) => new SocketCarrier(socket, 'tcp'),
+): Promise<GoSession> {
+  const server = createServer({ noDelay: true })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  const child = spawn(program, [goRole, `127.0.0.1:${port}`], { stdio: 'ignore' })
+  const socket = await new Promise<Socket>((resolve) => server.once('connection', resolve))
+  server.close()
+  const ended = withResolvers<SessionError>()
+  const goneAway = withResolvers<void>()
+  const driver = new SessionDriver({
+    role: goRole === 'client' ? 'server' : 'client',
+    carrier: carrierOf(socket),
+    clock: systemClock,
+    budget: new Budget(),
+    handler: {
+      onStream: (stream) => {
+        stream.accept()
+        stream.on('error', () => {})
+        stream.pipe(stream)
+      },
+      onGoAway: goneAway.resolve,
+      onEnd: ended.resolve,
+    },
+  })
+  const command = (line: string): TunnelStream => {
+    const stream = driver.open()
+    stream.write(`${line}\n`)
+    return stream
+  }
+  return { driver, ended: ended.promise, goneAway: goneAway.promise, command, stop: () => stop(driver, child, socket) }
+}
+
+async function stop(driver: SessionDriver, child: ChildProcess, socket: Socket): Promise<void> {
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  driver.close()
+  if (child.exitCode === null) child.kill('SIGKILL')
+  await exited
+  socket.destroy()
+}
+
+export async function textOf(stream: TunnelStream): Promise<string> {
+  return (await buffer(stream)).toString()
+}
+
+/** The bytes the peer's `send` and `open` use, too. */
+export function pattern(size: number): Buffer {
+  const bytes = Buffer.alloc(size)
+  for (let index = 0; index < size; index++) bytes[index] = index * 7 + (index >> 8)
+  return bytes
+}
+
+export function sumOf(bytes: Uint8Array): string {
+  return `${bytes.length} ${createHash('sha256').update(bytes).digest('hex')}`
+}
+
+function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let settle: (value: T) => void = () => {}
+  const promise = new Promise<T>((resolve) => {
+    settle = resolve
+  })
+  return { promise, resolve: (value) => settle(value) }
+}

@@ -1,0 +1,49 @@
+/** Every part of the program that has metrics. A new one adds its line here; a test finds the metrics of those that do not. */
+import { Registry } from 'prom-client'
+import { addAuditMetrics } from '../../src/apiserver/audit/audit.ts'
+import { createMetrics } from '../../src/apiserver/metrics/metrics.ts'
+import { addObjectMetrics } from '../../src/apiserver/metrics/object-metrics.ts'
+import { measuredStore } from '../../src/apiserver/metrics/store-metrics.ts'
+import { MemoryStore } from '../../src/apiserver/storage/memory-store.ts'
+import { createKeeperMetrics } from '../../src/edge/rotation/keeper-metrics.ts'
+import { CertificateMetrics } from '../../src/hub/certificates/metrics.ts'
+import { createClaimMetrics } from '../../src/hub/claims/metrics.ts'
+import { createJoinMetrics } from '../../src/hub/join/metrics.ts'
+import { WorkGate } from '../../src/hub/serving/admission.ts'
+import { createServingMetrics } from '../../src/hub/serving/metrics.ts'
+import { systemClock } from '../../src/telemetry/clock.ts'
+import { createRoleRegistry } from '../../src/telemetry/metrics.ts'
+import { type MetricSection, metricsOf } from './metrics.ts'
+
+export function metricSections(): MetricSection[] {
+  return [
+    { title: 'Every role', metrics: metricsOf(createRoleRegistry('any', { version: '0' })) },
+    { title: 'API server', metrics: metricsOf(apiServerRegistry()) },
+    { title: 'Hub', metrics: metricsOf(hubRegistry()) },
+    { title: 'Edge', metrics: metricsOf(edgeRegistry()) },
+  ]
+}
+
+function apiServerRegistry(): Registry {
+  const registry = new Registry()
+  createMetrics(registry)
+  addAuditMetrics(registry)
+  addObjectMetrics(registry, { collection: () => ({ size: 0 }) })
+  measuredStore(new MemoryStore(systemClock), systemClock, registry)
+  return registry
+}
+
+function hubRegistry(): Registry {
+  const registry = new Registry()
+  createServingMetrics(registry)
+  createJoinMetrics(registry, new WorkGate())
+  new CertificateMetrics(registry).decided('approved')
+  createClaimMetrics(registry, { allKnown: [] }, systemClock)
+  return registry
+}
+
+function edgeRegistry(): Registry {
+  const registry = new Registry()
+  createKeeperMetrics(registry)
+  return registry
+}
