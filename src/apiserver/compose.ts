@@ -67,7 +67,7 @@ import { routes } from './delegation/routes.ts'
 import { builtInGroupVersions } from './discovery/built-in.ts'
 import { DiscoveryDocuments } from './discovery/documents.ts'
 import { DiscoveryRegistry } from './discovery/source.ts'
-import { strategyOf } from './kinds/registry.ts'
+import { strategyFor } from './kinds/registry.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { addObjectMetrics } from './metrics/object-metrics.ts'
 import { measuredStore } from './metrics/store-metrics.ts'
@@ -143,7 +143,13 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
   })
   const admission = new Admission([
     ...admissionPlugins(
-      { lookup: lookupIn(cache), clock, authorizer, escalation },
+      {
+        lookup: lookupIn(cache),
+        clock,
+        authorizer,
+        escalation,
+        audit: (note) => logger.info(note, 'a pod is not what the audit label of its namespace asks for'),
+      },
       options.disabledAdmissionPlugins ?? [],
     ),
     // Last: addresses are handed out only for what everybody else lets pass.
@@ -159,7 +165,7 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
       cache,
       clock,
       admission,
-      strategyOf: ({ stored }) => strategyOf(stored.apiVersion, stored.kind),
+      strategyOf: strategyFor,
     },
     allocator,
   )

@@ -3,7 +3,6 @@
  */
 import type { Command } from 'commander'
 import { Hub } from '../hub/hub.ts'
-import { KubeClient } from '../kube/client/client.ts'
 import { ControlSocket } from '../telemetry/control-socket.ts'
 import { HealthChecks } from '../telemetry/health.ts'
 import { HealthServer } from '../telemetry/health-server.ts'
@@ -16,8 +15,7 @@ import { loadConfig } from './config/load.ts'
 import type { CommandContext } from './context.ts'
 import { describeClaim } from './control-answers.ts'
 import { DataDir } from './data-dir.ts'
-import { defaultAdvertised, endpointAddressChooser, filePair } from './hub-settings.ts'
-import { connectionOf } from './kube-connection.ts'
+import { servedClusters } from './hub-settings.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
 
 const HELP = `
@@ -45,34 +43,22 @@ export function addHubCommand(program: Command, context: CommandContext): void {
 
 async function runHub(context: CommandContext, config: HubConfig): Promise<void> {
   const { clock } = context
-  const caFiles = filePair(config.caCert, config.caKey, ['--ca-cert', '--ca-key'])
-  const serverFiles = filePair(config.serverCert, config.serverKey, ['--server-cert', '--server-key'])
-  const endpointAddressesOf = endpointAddressChooser(config.endpointAddresses, config.nodeEndpointAddresses)
+  const clusters = await servedClusters(context, config)
   const logger = openLog(context, config)
-  const client = new KubeClient(await connectionOf(context, config.kubeconfig), { clock })
   const health = new HealthChecks(clock)
   const registry = createRoleRegistry(hubRole.name, BUILD)
   const dataDir = new DataDir(config.dataDir, hubRole.name)
   const healthLogger = componentLogger(logger, 'health')
   const healthServer = new HealthServer({ address: config.healthAddress, health, registry, logger: healthLogger })
   const hub = new Hub({
-    client,
+    clusters,
     clock,
     logger,
     registry,
-    namespace: config.namespace,
     listen: config.listen,
     ...(config.joinListen === undefined ? {} : { joinListen: config.joinListen }),
-    addresses: config.advertise.length === 0 ? defaultAdvertised(config.listen) : config.advertise,
-    ...(caFiles === undefined ? {} : { caFiles }),
-    ...(serverFiles === undefined ? {} : { serverFiles }),
-    ...(config.kubernetesCa === undefined ? {} : { kubernetesCaFile: config.kubernetesCa }),
-    ...(config.apiserverName === undefined ? {} : { apiServerName: config.apiserverName }),
     certificateLifeMs: config.certificateLife,
     renewalGraceMs: config.renewalGrace,
-    kubernetesCertificateLifeMs: config.kubernetesCertificateLife,
-    clusterDomain: config.clusterDomain,
-    endpointAddressesOf,
   })
   const control = new ControlSocket(config.dataDir, {
     '/v1/status': () => ({ role: 'hub', version: BUILD.version, pid: process.pid, hub: { url: hub.url } }),
@@ -97,6 +83,6 @@ async function runHub(context: CommandContext, config: HubConfig): Promise<void>
       health.addReadiness('data-dir', () => dataDir.health())
     })
   } finally {
-    await client.close()
+    await Promise.all(clusters.map(({ client }) => client.close()))
   }
 }

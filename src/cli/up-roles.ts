@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path'
 import { Edge, type EdgeOptions, type EdgeStatus } from '../edge/edge.ts'
+import { DEFAULT_NAMESPACE } from '../hub/cluster/names.ts'
 import { TokenAdministration } from '../hub/cluster/token-administration.ts'
 import type { HubOptions } from '../hub/compose.ts'
 import { Hub } from '../hub/hub.ts'
@@ -15,14 +16,17 @@ import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { startInOrder } from '../telemetry/part-group.ts'
 import { BUILD } from './build.ts'
 import { DataDir } from './data-dir.ts'
+import { upHubOptions } from './hub-settings.ts'
 
 /** The edges of `up` join at once or not at all. */
 export const UP_TOKEN_LIFE_MS = 600_000
 
-export interface UpHubOptions extends Omit<HubOptions, 'client' | 'namespace'> {
-  readonly namespace: string
+export interface UpHubOptions extends Pick<HubOptions, 'clock' | 'logger' | 'registry' | 'listen'> {
   readonly kubeconfig: () => string
 }
+
+/** Where the edges of `up` find the hub. */
+const upAddresses = ['127.0.0.1', 'localhost']
 
 export class UpHub implements Part {
   readonly name = 'hub'
@@ -42,7 +46,7 @@ export class UpHub implements Part {
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
     const { clock, kubeconfig } = this.#options
     const client = new KubeClient(await loadKubeconfig({ file: kubeconfig() }), { clock })
-    const hub = new Hub({ ...this.#options, client })
+    const hub = new Hub({ ...this.#options, ...upHubOptions(client, upAddresses) })
     try {
       const running = await hub.start(signal, fail)
       this.#hub = hub
@@ -61,9 +65,9 @@ export class UpHub implements Part {
 
   /** Good for that node, once, and for a short while. */
   async mintToken(node: string): Promise<string> {
-    const { namespace, clock } = this.#options
+    const { clock } = this.#options
     if (this.#client === undefined) throw new Error('the hub has not been started')
-    const tokens = new TokenAdministration({ client: this.#client, namespace, clock })
+    const tokens = new TokenAdministration({ client: this.#client, namespace: DEFAULT_NAMESPACE, clock })
     return (await tokens.create({ node, uses: 1, lifeMs: UP_TOKEN_LIFE_MS })).text
   }
 }

@@ -6,7 +6,6 @@ import type { Command } from 'commander'
 import { Registry } from 'prom-client'
 import { ApiServer } from '../apiserver/api-server.ts'
 import { LmdbStore } from '../apiserver/storage/lmdb-store.ts'
-import { DEFAULT_NAMESPACE } from '../hub/cluster/names.ts'
 import { kubernetesVersion } from '../kube/schema/schema.ts'
 import { ControlSocket } from '../telemetry/control-socket.ts'
 import { HealthChecks } from '../telemetry/health.ts'
@@ -20,7 +19,6 @@ import { type UpConfig, upRole } from './config/up.ts'
 import type { CommandContext } from './context.ts'
 import { describeClaim } from './control-answers.ts'
 import { DataDir } from './data-dir.ts'
-import { HUB_DEFAULTS } from './hub-settings.ts'
 import { renderReadyScreen } from './ready-screen.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
 import { UpEdge, type UpEdgeOptions, UpHub } from './up-roles.ts'
@@ -84,10 +82,7 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
     logger,
     registry,
     kubeconfig: () => apiServer.adminKubeconfig,
-    namespace: DEFAULT_NAMESPACE,
     listen: { host: '127.0.0.1', port: config.hubPort },
-    addresses: ['127.0.0.1', 'localhost'],
-    ...HUB_DEFAULTS,
   })
   const edges = upEdges(config, { clock, logger, registry, upHub: hub })
   const control = new ControlSocket(config.dataDir, {

@@ -3,25 +3,22 @@
  * meet it; the ports lead to the doors.
  */
 import type { Registry } from 'prom-client'
-import type { KubeClient } from '../kube/client/client.ts'
-import { selfSubjectReviews } from '../kube/client/kinds.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
 import type { ListenAddress } from '../telemetry/listen.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import { certificateRoutes } from './certificates/certificate-routes.ts'
-import { CsrKeeper } from './certificates/csr-keeper.ts'
 import { CertificateMetrics } from './certificates/metrics.ts'
-import { contentFor, NodeCertificates } from './certificates/node-certificates.ts'
-import { auditReleases, createClaimMetrics } from './claims/metrics.ts'
-import { explained } from './cluster/cluster-error.ts'
-import { type OpenCluster, type OpenClusterOptions, openCluster } from './cluster/open-cluster.ts'
+import type { NodeCertificates } from './certificates/node-certificates.ts'
+import { createClaimMetrics } from './claims/metrics.ts'
+import { type ClusterSettings, type ComposedCluster, composeCluster } from './compose-cluster.ts'
 import { Attempts } from './join/attempts.ts'
 import { CA_ROUTES } from './join/ca-routes.ts'
 import { edgeCertificateRoute } from './join/edge-certificate.ts'
 import { createJoinMetrics } from './join/metrics.ts'
 import { nodeRoute } from './join/node-route.ts'
 import { FailureLimiter, WorkGate } from './serving/admission.ts'
+import { doorChooser } from './serving/choose-door.ts'
 import type { ClusterDoor } from './serving/connection.ts'
 import { ConnectionLimits } from './serving/connection-limits.ts'
 import { HttpRoutes } from './serving/http-routes.ts'
@@ -29,10 +26,15 @@ import { createHttpService } from './serving/http-service.ts'
 import { HubListener } from './serving/hub-listener.ts'
 import { createServingMetrics } from './serving/metrics.ts'
 
-type ClusterOptions = 'namespace' | 'caFiles' | 'serverFiles' | 'addresses' | 'kubernetesCaFile' | 'apiServerName'
+export interface ServedCluster extends ClusterSettings {
+  /** DNS names by which clients ask for it, where the hub serves several. */
+  readonly serverNames: readonly string[]
+  /** Gets the clients that name no server. */
+  readonly isDefault: boolean
+}
 
-export interface HubOptions extends Pick<OpenClusterOptions, ClusterOptions> {
-  readonly client: KubeClient
+export interface HubOptions {
+  readonly clusters: readonly [ServedCluster, ...ServedCluster[]]
   readonly clock: Clock
   readonly logger: Logger
   readonly registry: Registry
@@ -41,38 +43,20 @@ export interface HubOptions extends Pick<OpenClusterOptions, ClusterOptions> {
   /** Of the certificates that edges get from the hub, and how long after their end they may renew themselves. */
   readonly certificateLifeMs: number
   readonly renewalGraceMs: number
-  /** Of the certificates that the cluster signs for nodes. */
-  readonly kubernetesCertificateLifeMs: number
-  readonly clusterDomain: string
-  readonly endpointAddressesOf: (node: string) => readonly string[]
 }
 
 export interface ComposedHub {
-  readonly cluster: OpenCluster
+  readonly clusters: readonly ComposedCluster[]
   readonly listener: HubListener
   /** In the order in which they start. */
   readonly parts: readonly Part[]
 }
 
 export async function composeHub(options: HubOptions): Promise<ComposedHub> {
-  const { clock, registry, client, certificateLifeMs, renewalGraceMs } = options
+  const { clock, registry, certificateLifeMs, renewalGraceMs } = options
   const logger = componentLogger(options.logger, 'hub')
   const audit = componentLogger(options.logger, 'audit')
-  const cluster = await openCluster({ ...options, logger, certificateUseMs: certificateLifeMs + renewalGraceMs })
-  createClaimMetrics(registry, cluster.claims, clock)
-  auditReleases(cluster, audit)
-
-  const content = {
-    client,
-    lifeSeconds: Math.floor(options.kubernetesCertificateLifeMs / 1000),
-    clusterDomain: options.clusterDomain,
-    endpointAddressesOf: options.endpointAddressesOf,
-  }
-  const ownUser = await whoAmI(client)
-  const certificateMetrics = new CertificateMetrics(registry)
-  const csrs = { client, clock, audit, ownUser, metrics: certificateMetrics }
-  const keeper = new CsrKeeper({ ...csrs, logger, contentFor: (node, purpose) => contentFor(content, node, purpose) })
-  const certificates = new NodeCertificates({ ...content, ...csrs, keeper })
+  const clusters = await composeClusters(options, logger, audit)
 
   const gate = new WorkGate()
   const attempts = new Attempts({
@@ -87,53 +71,55 @@ export async function composeHub(options: HubOptions): Promise<ComposedHub> {
       // What a stranger needs to recognise us and the API server.
       ...CA_ROUTES,
       // Joining and rotation: the only route that takes a token, and the only one that an expired certificate may use.
-      edgeCertificateRoute({
-        clock,
-        attempts,
-        gate,
-        logger,
-        lifeMs: certificateLifeMs,
-        graceMs: renewalGraceMs,
-      }),
+      edgeCertificateRoute({ clock, attempts, gate, logger, lifeMs: certificateLifeMs, graceMs: renewalGraceMs }),
       // For nodes, by their certificate.
       nodeRoute({ clock, attempts }),
-      ...certificateRoutes({ clock, certificatesOf: () => certificates }),
+      ...certificateRoutes({ clock, certificatesOf: certificatesBehind(clusters) }),
     ],
     clock,
     metrics,
     logger,
   })
   const http = createHttpService({ routes, clock, logger })
-  const door: ClusterDoor = { cluster, serverIdentity: serverIdentityOf(cluster) }
+  const choose = doorChooser(options.clusters.map((served, index) => ({ ...served, door: doorOf(clusters, index) })))
   const limits = new ConnectionLimits()
   const port = (name: string, address: ListenAddress): HubListener =>
-    new HubListener({ name, address, choose: () => door, http, limits, metrics, logger })
+    new HubListener({ name, address, choose, http, limits, metrics, logger })
   const listener = port('hub', options.listen)
   const parts = [
-    // Claims and certificates first: whoever is let in is judged by them.
-    ...cluster.parts,
-    keeper,
+    ...clusters.flatMap((each) => each.parts),
     listener,
     ...(options.joinListen === undefined ? [] : [port('join', options.joinListen)]),
   ]
-  return { cluster, listener, parts }
+  return { clusters, listener, parts }
 }
 
-/** The same object until the certificate changes: the listener goes by that. */
-function serverIdentityOf(cluster: OpenCluster): ClusterDoor['serverIdentity'] {
-  const identity = () => {
-    const { certificatePem, keyPem } = cluster.serverCertificate()
-    return { certificatePem, privateKeyPem: keyPem }
+/** One after the other: each may have to make its CA, and its errors should stand alone. */
+async function composeClusters(options: HubOptions, logger: Logger, audit: Logger): Promise<ComposedCluster[]> {
+  const { clock, registry, certificateLifeMs, renewalGraceMs } = options
+  const certificateMetrics = new CertificateMetrics(registry)
+  const certificateUseMs = certificateLifeMs + renewalGraceMs
+  const clusters: ComposedCluster[] = []
+  for (const settings of options.clusters)
+    clusters.push(
+      await composeCluster(settings, { clock, logger, audit, registry, certificateMetrics, certificateUseMs }),
+    )
+  const known = clusters.map(({ cluster }) => cluster.claims)
+  createClaimMetrics(registry, () => known.flatMap(({ allKnown }) => allKnown), clock)
+  return clusters
+}
+
+function doorOf(clusters: readonly ComposedCluster[], index: number): ClusterDoor {
+  const composed = clusters[index]
+  if (composed === undefined) throw new Error('there are fewer clusters than settings for them')
+  return composed.door
+}
+
+function certificatesBehind(clusters: readonly ComposedCluster[]): (door: ClusterDoor) => NodeCertificates {
+  const byDoor = new Map(clusters.map(({ door, certificates }) => [door, certificates]))
+  return (door) => {
+    const certificates = byDoor.get(door)
+    if (certificates === undefined) throw new Error('a door without a cluster')
+    return certificates
   }
-  let current = identity()
-  cluster.onServerCertificate(() => {
-    current = identity()
-  })
-  return () => current
-}
-
-/** Who we are to the API server: it vouches for the creator of a signing request by that name. */
-async function whoAmI(client: KubeClient): Promise<string> {
-  const review = await explained('find out as whom the hub works', () => client.resource(selfSubjectReviews).create({}))
-  return review.status?.userInfo?.username ?? ''
 }

@@ -23,7 +23,7 @@ export class Hub implements Part {
 
   /** The names of nodes and who holds them, as this hub knows them. */
   get claims(): readonly Claim[] {
-    return this.#running.cluster.claims.allKnown
+    return this.#running.clusters.flatMap(({ cluster }) => cluster.claims.allKnown)
   }
 
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {

@@ -26,6 +26,8 @@ const statusOf = {
   'too-slow': 408,
   'body-too-large': 413,
   'media-type': 415,
+  /** The client named no cluster of this hub: 421, misdirected. */
+  'unknown-cluster': 421,
   /** The signing request does not say exactly what the hub wants signed; the answer says what that is. */
   'content-mismatch': 422,
   'too-many-failures': 429,

@@ -8,6 +8,9 @@ import type { TunnelStream } from './tunnel-stream.ts'
 /** Bytes put into one write to the socket: enough to save system calls, little enough to stay in the processor's cache. */
 export const RELAY_BATCH_BYTES = 256 * 1024
 
+/** Less than this is passed on at once, because a small answer must not wait for company. */
+export const RELAY_GATHER_BYTES = 4 * 1024
+
 /** A socket, as far as it matters here. */
 export type RelaySocket = Duplex & { resetAndDestroy?(): unknown }
 
@@ -55,12 +58,18 @@ class Relay {
     socket.once('end', () => stream.end())
     stream.on('drain', () => socket.resume())
     socket.on('drain', () => this.#pump())
-    stream.takeOver(() => this.#schedule())
+    stream.takeOver(() => this.#onReadable())
     // Either side may have gone while the other was being made ready.
     if (stream.destroyed || socket.destroyed) this.#cut()
   }
 
-  /** After everything that arrived in this turn has been read. */
+  /** Little goes on at once; where much has come, more comes in the same turn, and all of it goes on together. */
+  #onReadable(): void {
+    if (this.#isScheduled || this.#socket.writableNeedDrain) return
+    if (this.#stream.unreadBytes < RELAY_GATHER_BYTES) this.#pump()
+    else this.#schedule()
+  }
+
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true

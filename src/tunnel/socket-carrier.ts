@@ -23,7 +23,8 @@ export class SocketCarrier implements Carrier {
       this.#error = error
     })
     socket.on('drain', () => listener.onDrain())
-    socket.once('close', () => listener.onClose(this.#error))
+    if (socket.closed) queueMicrotask(() => listener.onClose(socket.errored ?? undefined))
+    else socket.once('close', () => listener.onClose(this.#error))
     // A session has no half-close: who ends its bytes has gone.
     socket.once('end', () => socket.end())
     socket.on('data', (chunk: Uint8Array) => listener.onBytes(chunk))

@@ -72,6 +72,11 @@ export class TunnelStream extends Duplex implements StreamHandler {
     onReadable()
   }
 
+  /** Bytes that wait below the Node stream. */
+  get unreadBytes(): number {
+    return this.#core.unreadBytes
+  }
+
   /** The next bytes of a stream that was taken over. */
   takeChunk(): Uint8Array | undefined {
     if (this.#gate !== undefined) return undefined

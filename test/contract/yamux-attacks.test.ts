@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
 import {
+  IDLE_FRAMES_PER_STREAM,
   MAX_ACCEPT_BACKLOG,
   MAX_IDLE_FRAMES_PER_SECOND,
   MAX_OPENS_PER_SECOND,
@@ -244,7 +245,7 @@ describe('attacks on memory and time', () => {
   ])('control flood by %s ends the session', (_, frame) => {
     const { end, attack } = victim()
     attack(syn(1))
-    for (let count = 0; count < MAX_IDLE_FRAMES_PER_SECOND - 1; count++) attack(frame)
+    for (let count = 0; count < MAX_IDLE_FRAMES_PER_SECOND + IDLE_FRAMES_PER_STREAM - 1; count++) attack(frame)
     expect(end.error).toBeUndefined()
     for (let count = 0; count < 3; count++) attack(frame)
     expect(end.error).toMatchObject({ code: 'control-flood' })

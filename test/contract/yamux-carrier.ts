@@ -126,6 +126,16 @@ export function describeCarrier(name: string, connect: () => Promise<CarrierPair
       expect([near.closes.length, far.closes.length]).toEqual([1, 1])
     })
 
+    it('says so when it was closed before it was started', async () => {
+      pair = await connect()
+      const near = new Recorder(pair.near)
+      pair.near.destroy()
+      await near.closed
+      const far = new Recorder(pair.far)
+      await far.closed
+      expect(far.closes.length).toBe(1)
+    })
+
     it('says what it is', async () => {
       pair = await connect()
       expect(pair.near.description).not.toBe('')

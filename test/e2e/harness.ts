@@ -19,6 +19,8 @@ export interface Exit {
 export interface LaunchOptions {
   readonly workingDir: string
   readonly environment?: Readonly<Record<string, string>>
+  /** A file descriptor to read from; nothing without it. */
+  readonly stdin?: number
   /** A file descriptor to write to, in place of `Launched.stdout`. */
   readonly stdout?: number
 }
@@ -35,11 +37,11 @@ export class Launched {
   #stdout = ''
   #stderr = ''
 
-  constructor(args: readonly string[], { workingDir, environment = {}, stdout }: LaunchOptions) {
+  constructor(args: readonly string[], { workingDir, environment = {}, stdin, stdout }: LaunchOptions) {
     this.#child = spawn(process.execPath, [COMMAND, ...args], {
       cwd: workingDir,
       env: { ...environmentWithoutOurs(), ...environment },
-      stdio: ['ignore', stdout ?? 'pipe', 'pipe'],
+      stdio: [stdin ?? 'ignore', stdout ?? 'pipe', 'pipe'],
     }) as ChildProcessByStdio<null, Readable | null, Readable>
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.#stdout += text

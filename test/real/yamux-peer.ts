@@ -1,7 +1,7 @@
 /** Builds and starts the Go program in `yamux-peer/`, and holds our end of the session with it. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,18 +15,18 @@ import type { TunnelStream } from '../../src/tunnel/tunnel-stream.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
 import type { SessionError } from '../../src/tunnel/yamux/errors.ts'
 
-/** The path of the built program, or why there is none. */
-export function buildPeer(): { program: string } | { missing: string } {
-  const program = join(mkdtempSync(join(tmpdir(), 'yamux-peer-')), 'yamux-peer')
-  try {
-    execFileSync('go', ['build', '-o', program, '.'], {
-      cwd: fileURLToPath(new URL('yamux-peer', import.meta.url)),
-      stdio: ['ignore', 'ignore', 'pipe'],
-    })
-    return { program }
-  } catch (error) {
-    return { missing: `cannot build the Go program: ${String(error).split('\n')[0]}` }
-  }
+export type BuiltPeer = { readonly program: string; remove(): void } | { readonly missing: string }
+
+/** Builds the program into a directory of its own, or says why that cannot be. */
+export function buildPeer(): BuiltPeer {
+  const directory = mkdtempSync(join(tmpdir(), 'yamux-peer-'))
+  const remove = (): void => rmSync(directory, { recursive: true, force: true })
+  const program = join(directory, 'yamux-peer')
+  const cwd = fileURLToPath(new URL('yamux-peer', import.meta.url))
+  const { status, error, stderr } = spawnSync('go', ['build', '-o', program, '.'], { cwd, encoding: 'utf8' })
+  if (status === 0) return { program, remove }
+  remove()
+  return { missing: `go build failed: ${(error?.message ?? stderr).split('\n')[0]}` }
 }
 
 export interface GoSession {

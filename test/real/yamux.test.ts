@@ -1,7 +1,7 @@
 /** Our session with hashicorp/yamux at the other end, in both roles. Needs Go; says so where it is missing. */
 import type { Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import type { Carrier, CarrierListener } from '../../src/tunnel/carrier.ts'
 import { SocketCarrier } from '../../src/tunnel/socket-carrier.ts'
 import { INITIAL_WINDOW_BYTES } from '../../src/tunnel/yamux/wire.ts'
@@ -17,6 +17,7 @@ describe.skipIf(missing !== undefined)(
   () => {
     let session: GoSession
     afterEach(() => session.stop())
+    afterAll(() => 'remove' in built && built.remove())
 
     describe.each(['client', 'server'] as const)('as the %s', (goRole) => {
       it('echoes a stream of ours and keeps the half that is open', async () => {

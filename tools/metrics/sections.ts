@@ -38,7 +38,7 @@ function hubRegistry(): Registry {
   createServingMetrics(registry)
   createJoinMetrics(registry, new WorkGate())
   new CertificateMetrics(registry).decided('approved')
-  createClaimMetrics(registry, { allKnown: [] }, systemClock)
+  createClaimMetrics(registry, () => [], systemClock)
   return registry
 }
 

@@ -20,7 +20,12 @@ export function withDeadline(clock: Clock): Filter {
     }
     const limitMs = limitOf(context)
     const expired = new AbortController()
-    context.signal = AbortSignal.any([context.signal, expired.signal])
+    // By hand: a signal of AbortSignal.any is held by weak references, which make it outlive its request.
+    const { signal: outer } = context
+    const forward = (): void => expired.abort(outer.reason)
+    if (outer.aborted) forward()
+    else outer.addEventListener('abort', forward, { once: true })
+    context.signal = expired.signal
     let giveUp: (error: Error) => void = () => {}
     const late = new Promise<never>((_resolve, reject) => {
       giveUp = reject
@@ -34,6 +39,7 @@ export function withDeadline(clock: Clock): Filter {
       await Promise.race([next(context), late])
     } finally {
       cancel()
+      outer.removeEventListener('abort', forward)
     }
   }
 }

@@ -23,6 +23,7 @@ import { InternalClient } from './internal-client.ts'
 import type { ServiceRange } from './ip-range.ts'
 import { findAdvertiseAddress, kubernetesServiceController } from './kubernetes-service.ts'
 import { namespaceController } from './namespaces.ts'
+import { quotaStatusController } from './quota-status.ts'
 import { rootCaController } from './root-ca.ts'
 import { endServerLease, liveServers, type ServerAddress, serverLeaseController } from './server-leases.ts'
 import { serviceAccountController } from './service-accounts.ts'
@@ -39,6 +40,7 @@ export const REPLACEABLE_CONTROLLERS = [
   'certificate-signing',
   'certificate-approval',
   'certificate-cleanup',
+  'resource-quotas',
 ] as const
 
 export type ReplaceableController = (typeof REPLACEABLE_CONTROLLERS)[number]
@@ -160,7 +162,7 @@ function serviceRepairOf(client: InternalClient, { writer, cache, logger }: Cont
   return serviceRepairController({ store, cache, locks, logger, timestamp: () => client.timestamp() })
 }
 
-function replaceable(client: InternalClient, { ca, authorizer, skip = [] }: ControllersOptions): Controller[] {
+function replaceable(client: InternalClient, { ca, clock, authorizer, skip = [] }: ControllersOptions): Controller[] {
   const make: Readonly<Record<ReplaceableController, () => Controller>> = {
     'service-accounts': () => serviceAccountController(client),
     'root-ca': () => rootCaController(client, certificatePem(ca.certificate)),
@@ -169,6 +171,7 @@ function replaceable(client: InternalClient, { ca, authorizer, skip = [] }: Cont
     'certificate-signing': () => certificateSigningController(client, ca),
     'certificate-approval': () => certificateApprovalController(client, authorizer),
     'certificate-cleanup': () => certificateCleanupController(client),
+    'resource-quotas': () => quotaStatusController(client, clock),
   }
   return REPLACEABLE_CONTROLLERS.filter((name) => !skip.includes(name)).map((name) => make[name]())
 }

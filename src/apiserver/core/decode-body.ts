@@ -9,6 +9,7 @@ import type { Encoding } from '../../kube/representation.ts'
 import type { MessageType } from '../../kube/schema/schema.ts'
 import { badRequest, requestEntityTooLarge } from '../../kube/status/index.ts'
 import type { RequestContext } from '../chain/handler.ts'
+import { isEmbeddedKind, withEmbeddedKinds } from '../kinds/embedded-kinds.ts'
 import { BodyTooLargeError } from '../serving/exchange.ts'
 import { findDuplicateKeys } from './duplicate-keys.ts'
 
@@ -57,12 +58,13 @@ export function conform(
   const { apiVersion, kind, message } = expected
   try {
     const { bytes, dropped } = encodeMessage(message, object)
-    const unknown = dropped.names.map((name) => `unknown field ${JSON.stringify(name)}`)
+    const names = dropped.names.filter((name) => !isEmbeddedKind(kind, name)).sort()
+    const unknown = names.map((name) => `unknown field ${JSON.stringify(name)}`)
     const duplicates = jsonText === undefined || validation === 'Ignore' ? [] : findDuplicateKeys(jsonText)
     const problems = [...unknown, ...duplicates.map((name) => `duplicate field ${JSON.stringify(name)}`)]
     if (problems.length > 0) reportProblems(problems, expected, validation, context)
     // Not by spreading: objects made that way each get a shape of their own, and all later code is slower for it.
-    return Object.assign({ kind, apiVersion }, decodeMessage(message, bytes).value)
+    return withEmbeddedKinds(Object.assign({ kind, apiVersion }, decodeMessage(message, bytes).value))
   } catch (error) {
     if (error instanceof WireError) throw unusable(expected, error.message)
     throw error

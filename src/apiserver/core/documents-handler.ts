@@ -48,7 +48,8 @@ function versionDocument(path: string): DocumentAnswer | undefined {
     buildDate: '1970-01-01T00:00:00Z',
     goVersion: `node${process.versions.node}`,
     compiler: 'causeway',
-    platform: `${process.platform}/${process.arch}`,
+    // In Go's words, which clients know.
+    platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
   }
   return {
     status: 200,

@@ -1,11 +1,13 @@
 /**
- * The configuration of `causeway hub`.
+ * The configuration of `causeway hub`. A hub usually serves one cluster, which the flags describe; several are listed under
+ * `clusters` in the file, each with the same keys.
  */
 import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, optional, type Role, type ValuesOf } from './option.ts'
-import { filePath, ipAddress, listenAddress, listOf, period, text } from './values.ts'
+import { recordsOf } from './records.ts'
+import { filePath, ipAddress, listenAddress, listOf, onOff, period, text } from './values.ts'
 
-const options = {
+const clusterOptions = {
   kubeconfig: optional({
     type: filePath,
     description: 'how to reach the API server; without it KUBECONFIG, ~/.kube/config or the pod this runs in',
@@ -15,24 +17,10 @@ const options = {
     default: 'causeway-system',
     description: "namespace of the hub's objects; all hubs of a cluster share them",
   }),
-  listen: option({
-    type: listenAddress,
-    default: '0.0.0.0:10000',
-    description: 'where edges connect; port 0 picks a free one',
-  }),
-  joinListen: optional({
-    type: listenAddress,
-    description: 'a second address for joining alone, such as 0.0.0.0:10002',
-  }),
   advertise: option({
     type: listOf(text),
     default: '',
     description: 'DNS names and IP addresses by which edges reach the hub; without it all of this machine',
-  }),
-  dataDir: option({
-    type: filePath,
-    default: '.causeway/hub',
-    description: 'folder for the lock and the control socket; made if missing',
   }),
   caCert: optional({
     type: filePath,
@@ -48,16 +36,6 @@ const options = {
   apiserverName: optional({
     type: text,
     description: "name in the API server's certificate; without it the host in the hub's own kubeconfig",
-  }),
-  certificateLife: option({
-    type: period,
-    default: '365d',
-    description: 'how long the certificate of an edge is good; it is renewed after 70-90 % of that',
-  }),
-  renewalGrace: option({
-    type: period,
-    default: '90d',
-    description: 'how long after its end a certificate may still renew itself',
   }),
   endpointAddresses: option({
     type: listOf(ipAddress),
@@ -75,6 +53,51 @@ const options = {
     description: 'life to ask for in certificates that the cluster signs for nodes; it cannot revoke them',
   }),
   clusterDomain: option({ type: text, default: 'cluster.local', description: "the cluster's DNS domain" }),
+}
+
+const listedClusterOptions = {
+  name: optional({ type: text, description: 'what it is called in logs' }),
+  serverNames: option({
+    type: listOf(text),
+    default: '',
+    description: 'DNS names by which edges ask for it; without it the DNS names in advertise',
+  }),
+  default: option({ type: onOff, default: 'false', description: 'gets the edges that name no server' }),
+  ...clusterOptions,
+}
+
+const options = {
+  ...clusterOptions,
+  clusters: option({
+    type: recordsOf('clusters', listedClusterOptions),
+    default: '',
+    description:
+      'several clusters behind one port, in the file: name, serverNames, default, and the settings of one cluster',
+  }),
+  listen: option({
+    type: listenAddress,
+    default: '0.0.0.0:10000',
+    description: 'where edges connect; port 0 picks a free one',
+  }),
+  joinListen: optional({
+    type: listenAddress,
+    description: 'a second address for joining alone, such as 0.0.0.0:10002',
+  }),
+  dataDir: option({
+    type: filePath,
+    default: '.causeway/hub',
+    description: 'folder for the lock and the control socket; made if missing',
+  }),
+  certificateLife: option({
+    type: period,
+    default: '365d',
+    description: 'how long the certificate of an edge is good; it is renewed after 70-90 % of that',
+  }),
+  renewalGrace: option({
+    type: period,
+    default: '90d',
+    description: 'how long after its end a certificate may still renew itself',
+  }),
   healthAddress: option({
     type: listenAddress,
     default: '127.0.0.1:10553',
@@ -87,5 +110,8 @@ const options = {
 }
 
 export type HubConfig = ValuesOf<typeof options>
+/** The settings of one cluster. */
+export type ClusterConfig = ValuesOf<typeof clusterOptions>
+export type ListedClusterConfig = ValuesOf<typeof listedClusterOptions>
 
 export const hubRole: Role<typeof options> = { name: 'hub', options }

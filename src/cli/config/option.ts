@@ -8,7 +8,7 @@
  */
 import type { GenericSchema } from 'valibot'
 
-export type PlainValue = string | number | boolean | readonly PlainValue[]
+export type PlainValue = string | number | boolean | readonly PlainValue[] | { readonly [key: string]: PlainValue }
 
 export interface ValueType<T> {
   /** Stands for the value in `--help`. Absent for switches, which take no value. */

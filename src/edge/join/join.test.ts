@@ -131,6 +131,19 @@ describe('a join', () => {
   })
 })
 
+describe('a join without a name of its own', () => {
+  it('takes that of the token, else the one the folder has, else the fallback', async () => {
+    const fallback = { node: undefined, fallbackNode: 'host-1' }
+    const first = await join({ ...fallback, token: await text(hub.mint({ node: 'host-*' })) })
+    expect(first).toMatchObject({ outcome: 'joined', identity: { node: 'host-1' } })
+    const again = await join({ ...fallback, fallbackNode: 'host-2' })
+    expect(again).toMatchObject({ outcome: 'already-joined', identity: { node: 'host-1' } })
+    disk = new FragileDisk()
+    const named = await join({ ...fallback, token: await text(hub.mint({ node: 'edge-2' })) })
+    expect(named.identity.node).toBe('edge-2')
+  })
+})
+
 describe('a join fails with the step, the reason and what to do', () => {
   it('for a text that is no token', async () => {
     const error = await failure({ token: { kind: 'text', text: 'nonsense' } })

@@ -18,7 +18,7 @@ import { fetchUnverifiedCa, HubClient } from '../hub/hub-client.ts'
 import { parseHubUrls } from '../hub/hub-url.ts'
 import type { EdgeFiles } from '../identity/edge-files.ts'
 import type { JoinedIdentity } from '../identity/edge-identity.ts'
-import type { EdgeRecord, RememberedRotation } from '../identity/edge-record.ts'
+import { type EdgeRecord, EdgeRecordError, type RememberedRotation } from '../identity/edge-record.ts'
 import { ownCertificateProblem } from '../identity/own-certificate.ts'
 import { drawRotation } from '../rotation/rotation-core.ts'
 import { judgeExisting } from './existing-identity.ts'
@@ -38,9 +38,9 @@ export interface JoinProgress {
 export interface JoinOptions {
   readonly files: EdgeFiles
   readonly hubs: readonly string[]
-  /** May be left out if the token is for exactly one node. */
+  /** May be left out if the token is for exactly one node, or the folder has a name already. */
   readonly node?: string | undefined
-  /** For a token that is for any node: the name of this machine. */
+  /** If all of these are silent: the name of this machine. */
   readonly fallbackNode?: string | undefined
   readonly token: TokenSource
   readonly clock: Clock
@@ -100,11 +100,21 @@ class Join {
     this.#node = this.#options.node
     const token = await readToken(this.#options.token, this.#options.files)
     if (token !== undefined) {
-      const found = nodeToJoinAs(this.#node, token.claims.node)
+      const found = nodeToJoinAs(this.#node, token.claims.node, (await this.#heldName()) ?? this.#options.fallbackNode)
       if (typeof found !== 'string') throw new JoinError(1, found.code, found.why, found.advice)
       this.#node = found
     }
     return { token, hubs }
+  }
+
+  /** A folder that has a name, if only from a join that was cut off, keeps it; what is damaged is judged later. */
+  async #heldName(): Promise<string | undefined> {
+    try {
+      return (await this.#options.files.readRecord())?.node
+    } catch (error) {
+      if (error instanceof EdgeRecordError) return undefined
+      throw error
+    }
   }
 
   async #joinAnew(hubs: readonly [URL, ...URL[]], token: JoinToken, reusable?: KeyObject): Promise<JoinedIdentity> {

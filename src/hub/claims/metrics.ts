@@ -14,7 +14,8 @@ const horizons = [
   { within: '30d', ms: 30 * dayMs },
 ] as const
 
-export function createClaimMetrics(registry: Registry, claims: Pick<ClaimStore, 'allKnown'>, clock: Clock): void {
+/** `known` gives the claims of all clusters of the hub. */
+export function createClaimMetrics(registry: Registry, known: () => readonly Claim[], clock: Clock): void {
   const nodes = new Gauge({
     name: 'causeway_hub_nodes',
     help: 'Node names by the state of their claim.',
@@ -22,7 +23,7 @@ export function createClaimMetrics(registry: Registry, claims: Pick<ClaimStore, 
     registers: [],
     collect() {
       for (const state of ['held', 'released'] as const)
-        this.set({ state }, claims.allKnown.filter((claim) => claim.state === state).length)
+        this.set({ state }, known().filter((claim) => claim.state === state).length)
     },
   })
   const ending = new Gauge({
@@ -33,7 +34,7 @@ export function createClaimMetrics(registry: Registry, claims: Pick<ClaimStore, 
     collect() {
       const nowMs = clock.nowMs()
       for (const { within, ms } of horizons)
-        this.set({ within }, claims.allKnown.filter((claim) => endsBefore(claim, nowMs + ms)).length)
+        this.set({ within }, known().filter((claim) => endsBefore(claim, nowMs + ms)).length)
     },
   })
   registry.registerMetric(nodes)

@@ -75,8 +75,8 @@ export async function openCluster(given: OpenClusterOptions): Promise<OpenCluste
     ...options,
     ...(serverFiles === undefined ? {} : { files: serverFiles }),
   })
-  const fromFiles = await authorities.loadFiles()
-  if (fromFiles !== undefined) await certificates.loadFiles(fromFiles)
+  // Bad files end it here, before anything is written.
+  await certificates.loadFiles(await authorities.loadFiles())
 
   await ensureNamespace(client, namespace)
   const authority = await authorities.load()

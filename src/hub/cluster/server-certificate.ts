@@ -3,6 +3,7 @@
  * issued by the hub's own CA. One that nears its end or whose CA has been replaced is issued again.
  */
 import { isIP } from 'node:net'
+import { encodeAlternativeNames, type RequestedNames } from '../../identity/alternative-names.ts'
 import { certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import { IdentityError } from '../../identity/errors.ts'
@@ -52,19 +53,29 @@ export class ServerCertificateLoader {
     this.#addresses = options.addresses.map(canonicalAddress)
     if (this.#addresses.length === 0 && options.files === undefined)
       throw new ClusterError('the hub has no address that a certificate could be issued for; set --advertise')
+    // One that no certificate can hold must come out before anything is written.
+    encodeAlternativeNames(namesOf(this.#addresses))
     this.#secrets = options.client.resource(secrets).in(options.namespace)
     this.#name = serverSecretName(this.#addresses)
   }
 
-  /** Reads and checks the operator's files, and nothing else; `undefined` if none were named. */
-  async loadFiles({ trust }: Pick<LoadedAuthority, 'trust'>): Promise<CertificatePair | undefined> {
-    const { files, clock } = this.#options
+  /**
+   * Reads and checks the operator's files, and nothing else; `undefined` if none were named. Before it is known whose
+   * signatures count, what can be checked is that they are a pair.
+   */
+  async loadFiles(authority?: Pick<LoadedAuthority, 'trust'>): Promise<CertificatePair | undefined> {
+    const { files } = this.#options
     if (files === undefined) return undefined
     const pair = await readForeignPair(files)
     if (pair === undefined)
       throw new IdentityError('unreadable-file', `neither ${files.certificate} nor ${files.key} exists`)
+    if (authority !== undefined) this.#checkFiles(files, pair, authority)
+    return pair
+  }
+
+  #checkFiles(files: PairPaths, pair: CertificatePair, { trust }: Pick<LoadedAuthority, 'trust'>): void {
     const [certificate, ...intermediates] = pair.chain
-    const checks = { trust, intermediates, usage: 'serverAuth', atMs: clock.nowMs() } as const
+    const checks = { trust, intermediates, usage: 'serverAuth', atMs: this.#options.clock.nowMs() } as const
     const hosts = this.#addresses.length === 0 ? [undefined] : this.#addresses
     for (const host of hosts) {
       const result = verifyCertificate(certificate, host === undefined ? checks : { ...checks, host })
@@ -74,7 +85,6 @@ export class ServerCertificateLoader {
             "against the hub's CA and the address they call",
         )
     }
-    return pair
   }
 
   async load(authority: LoadedAuthority): Promise<CertificatePair> {
@@ -129,10 +139,7 @@ export class ServerCertificateLoader {
       signing,
       {
         subject: userName('causeway-hub'),
-        names: {
-          dnsNames: this.#addresses.filter((address) => isIP(address) === 0),
-          ipAddresses: this.#addresses.filter((address) => isIP(address) !== 0),
-        },
+        names: namesOf(this.#addresses),
         ...validityFromNow(clock, SERVER_CERTIFICATE_LIFE_MS),
         keyUsages: ['digitalSignature'],
         extendedKeyUsages: ['serverAuth'],
@@ -149,6 +156,13 @@ export class ServerCertificateLoader {
         [keyField]: privateKeyPem(privateKey),
       }),
     }
+  }
+}
+
+function namesOf(addresses: readonly string[]): RequestedNames {
+  return {
+    dnsNames: addresses.filter((address) => isIP(address) === 0),
+    ipAddresses: addresses.filter((address) => isIP(address) !== 0),
   }
 }
 

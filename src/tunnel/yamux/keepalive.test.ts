@@ -26,6 +26,12 @@ describe('Keepalive', () => {
     expect(keepalive.rttMs).toBe(30)
   })
 
+  it('takes answers to several pings in order, and gives up those that were passed over', () => {
+    const keepalive = new Keepalive(intervalMs, 0)
+    const [first, second, third] = [keepalive.ping(0), keepalive.ping(10), keepalive.ping(20)]
+    expect([second, third, first].map((value) => keepalive.onPong(value, 30))).toEqual([true, true, false])
+  })
+
   it('measures again while data flows, but only when the last measurement is old and answered', () => {
     const keepalive = new Keepalive(intervalMs, 0)
     const first = keepalive.ping(0)
@@ -57,6 +63,18 @@ describe('Keepalive', () => {
     let nowMs = 0
     const tick = (): void => {
       keepalive.ping(nowMs)
+      keepalive.onBytes()
+      nowMs += intervalMs
+      keepalive.tick(nowMs)
+    }
+    for (let count = 1; count < MAX_UNANSWERED_PINGS; count++) tick()
+    expect(tick).toThrow(`the peer left ${MAX_UNANSWERED_PINGS} pings unanswered`)
+  })
+
+  it('gives up a peer that speaks but reads nothing, so that no ping can leave', () => {
+    const keepalive = new Keepalive(intervalMs, 0)
+    let nowMs = 0
+    const tick = (): void => {
       keepalive.onBytes()
       nowMs += intervalMs
       keepalive.tick(nowMs)

@@ -11,6 +11,8 @@ export class Keepalive {
   #silentIntervals = 0
   #heardSinceTick = true
   #wanted = true
+  /** Intervals through which a ping could not even leave. */
+  #unsentIntervals = 0
   #nextPing = 0
   readonly #sentMs = new Map<number, number>()
   #rttMs: number | undefined
@@ -52,6 +54,7 @@ export class Keepalive {
     const value = this.#nextPing
     this.#nextPing = (value + 1) >>> 0
     this.#wanted = false
+    this.#unsentIntervals = 0
     this.#sentMs.set(value, nowMs)
     return value
   }
@@ -61,7 +64,10 @@ export class Keepalive {
     const sentMs = this.#sentMs.get(value)
     if (sentMs === undefined) return false
     // Answers come in order, so older questions will not be answered any more.
-    this.#sentMs.clear()
+    for (const asked of this.#sentMs.keys()) {
+      this.#sentMs.delete(asked)
+      if (asked === value) break
+    }
     const sampleMs = Math.max(0, nowMs - sentMs)
     this.#rttMs = this.#rttMs === undefined ? sampleMs : (this.#rttMs + sampleMs) / 2
     this.#measuredMs = nowMs
@@ -78,12 +84,10 @@ export class Keepalive {
       const seconds = (this.#silentIntervals * this.#intervalMs) / 1000
       throw new SessionError('keepalive-timeout', `the peer sent nothing for ${seconds} s`, 'internalError')
     }
-    if (this.#sentMs.size >= MAX_UNANSWERED_PINGS) {
-      throw new SessionError(
-        'keepalive-timeout',
-        `the peer left ${this.#sentMs.size} pings unanswered`,
-        'internalError',
-      )
+    if (this.#wanted) this.#unsentIntervals += 1
+    const unanswered = this.#sentMs.size + this.#unsentIntervals
+    if (unanswered >= MAX_UNANSWERED_PINGS) {
+      throw new SessionError('keepalive-timeout', `the peer left ${unanswered} pings unanswered`, 'internalError')
     }
     this.#wanted = true
   }

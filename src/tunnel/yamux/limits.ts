@@ -36,8 +36,17 @@ export const MAX_ACCEPT_BACKLOG = 1_024
 /** Streams a peer may open per second, over time. */
 export const MAX_OPENS_PER_SECOND = 10_000
 
+/** We open this part of what we let the peer open: delay must not make a burst of ours look like an attack. */
+export const OWN_OPENS_SHARE = 0.5
+
 /** Refused opens, stray frames and empty frames a peer may send per second, over time, before its session ends. */
 export const MAX_IDLE_FRAMES_PER_SECOND = 2_000
+
+/** Idle frames every stream brings by itself: its acknowledgement, and credit, end and reset that cross ours. */
+export const IDLE_FRAMES_PER_STREAM = 4
+
+/** Idle frames that streams may have brought and the peer has not used: as many as its streams can at once. */
+export const MAX_EARNED_IDLE_FRAMES = 65_536
 
 /** Pings a peer may send per second, over time; a peer that measures needs one. */
 export const MAX_PINGS_PER_SECOND = 20
@@ -63,7 +72,7 @@ export const KEEPALIVE_INTERVAL_MS = 10_000
 /** Whole intervals without a single byte after which the peer is dead: a lost link is noticed within 30 s at the latest. */
 export const MAX_SILENT_INTERVALS = 2
 
-/** Pings in a row that a peer may leave without an answer although it sends other bytes. */
+/** Pings in a row that a peer may leave unanswered, or not even let leave, although it sends other bytes. */
 export const MAX_UNANSWERED_PINGS = 6
 
 /** A round trip older than this is measured again while data flows, because windows follow it. */

@@ -1,6 +1,6 @@
 /** What a peer may do per second. A frame too many is an offence that ends its session. */
 import { offence } from './errors.ts'
-import type { SessionLimits } from './limits.ts'
+import { IDLE_FRAMES_PER_STREAM, MAX_EARNED_IDLE_FRAMES, type SessionLimits } from './limits.ts'
 import { TokenBucket } from './token-bucket.ts'
 
 export class PeerLimits {
@@ -8,6 +8,7 @@ export class PeerLimits {
   readonly #opens: TokenBucket
   readonly #idleFrames: TokenBucket
   readonly #pings: TokenBucket
+  #earnedIdleFrames = 0
 
   constructor(limits: SessionLimits, nowMs: number) {
     this.#limits = limits
@@ -26,8 +27,17 @@ export class PeerLimits {
     throw offence('ping-flood', `the peer sends more than ${this.#limits.maxPingsPerSecond} pings per second`)
   }
 
+  /** A stream began: it brings its acknowledgement, and perhaps frames that cross its reset. */
+  allowForStream(): void {
+    this.#earnedIdleFrames = Math.min(MAX_EARNED_IDLE_FRAMES, this.#earnedIdleFrames + IDLE_FRAMES_PER_STREAM)
+  }
+
   /** Counts a frame that moves nothing; `what` says of which kind. */
   countIdleFrame(what: string, nowMs: number): void {
+    if (this.#earnedIdleFrames > 0) {
+      this.#earnedIdleFrames -= 1
+      return
+    }
     if (this.#idleFrames.take(nowMs)) return
     throw offence('control-flood', `the peer floods the session with ${what}`)
   }

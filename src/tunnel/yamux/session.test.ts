@@ -95,11 +95,26 @@ describe('streams of a session', () => {
     near.write(100)
     near.end()
     pair.settle()
+    expect([pair.client.session.streamCount, pair.server.session.streamCount]).toEqual([0, 1])
     pair.server.session.close()
     expect(far.error).toBeUndefined()
     far.readAll()
+    expect(pair.server.session.streamCount).toBe(0)
     expect([far.readBytes, far.sawEnd]).toEqual([100, true])
     expect(pair.server.budget.bufferedBytes).toBe(0)
+  })
+
+  it('that have ended and are not read are the first to go when memory runs out', () => {
+    const { pair, near, far } = pairWithStream({ budget: { maxSessionBufferedBytes: 150_000 } })
+    far.end()
+    near.write(100_000)
+    near.end()
+    pair.settle()
+    const other = pair.client.open()
+    other.write(60_000)
+    pair.settle()
+    expect(far.error).toMatchObject({ code: 'buffer-limit', message: expect.stringContaining('held 100000 bytes') })
+    expect(pair.server.streams.get(other.core.id)?.core.heldBytes).toBe(60_000)
   })
 
   it('are reset in both directions at once; unread and unsent bytes are gone', () => {
@@ -155,11 +170,25 @@ describe('streams of a session', () => {
     expect(far.error).toMatchObject({ code: 'reset-by-peer' })
   })
 
+  it('may be opened and reset by the thousand without looking like a flood to either end', () => {
+    const pair = new Pair()
+    for (let round = 0; round < 40; round++) {
+      const streams = Array.from({ length: 100 }, () => pair.client.open())
+      for (const stream of streams) stream.write(10)
+      pair.settle()
+      for (const stream of streams) stream.reset()
+      for (const stream of pair.server.streams.values()) stream.end()
+      pair.settle()
+    }
+    expect([pair.client.error, pair.server.error]).toEqual([undefined, undefined])
+    expect(pair.client.session.counters.openedStreams).toBe(4_000)
+  })
+
   it('cannot be more than the limit, nor opened faster', () => {
     const few = new Pair({ limits: { maxStreams: 1 } })
     few.client.open()
     expect(() => few.client.open()).toThrow(expect.objectContaining({ code: 'too-many-streams' }))
-    const slow = new Pair({ limits: { maxOpensPerSecond: 2 } })
+    const slow = new Pair({ limits: { maxOpensPerSecond: 4 } })
     slow.client.open()
     slow.client.open()
     expect(() => slow.client.open()).toThrow(expect.objectContaining({ code: 'too-many-opens' }))

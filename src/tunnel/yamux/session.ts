@@ -12,7 +12,7 @@ import { offence, SessionError, StreamError, type StreamErrorCode } from './erro
 import { FrameDecoder, type FrameHeader, type FrameSink } from './frame.ts'
 import { HeaderSlab } from './header-slab.ts'
 import { Keepalive } from './keepalive.ts'
-import { DEFAULT_SESSION_LIMITS, type SessionLimits, SMALL_CREDIT_BYTES } from './limits.ts'
+import { DEFAULT_SESSION_LIMITS, OWN_OPENS_SHARE, type SessionLimits, SMALL_CREDIT_BYTES } from './limits.ts'
 import { Outbox } from './outbox.ts'
 import { PeerLimits } from './peer-limits.ts'
 import type { WindowConditions } from './receive-window.ts'
@@ -52,6 +52,8 @@ export interface SessionCounters {
   readonly refusedStreams: number
 }
 
+const goAwayTexts = { normal: 'no reason', protocolError: 'protocol error', internalError: 'internal error' }
+
 export class Session implements FrameSink, StreamHost {
   readonly limits: SessionLimits
   readonly account: Account
@@ -89,7 +91,7 @@ export class Session implements FrameSink, StreamHost {
     this.#nextId = role === 'client' ? 1 : 2
     this.#remoteIds = new RemoteIds(role === 'client' ? 2 : 1)
     this.#peerLimits = new PeerLimits(this.limits, this.turnMs)
-    this.#ownOpens = new TokenBucket(this.limits.maxOpensPerSecond, this.turnMs)
+    this.#ownOpens = new TokenBucket(this.limits.maxOpensPerSecond * OWN_OPENS_SHARE, this.turnMs)
   }
 
   /** Why the session is over, if it is. */
@@ -123,6 +125,7 @@ export class Session implements FrameSink, StreamHost {
     this.#nextId += 2
     this.#streams.set(stream.id, stream)
     this.counters.openedStreams += 1
+    this.#peerLimits.allowForStream()
     return stream
   }
 
@@ -267,14 +270,13 @@ export class Session implements FrameSink, StreamHost {
       if (!isData || length === 0) this.#peerLimits.countIdleFrame('frames for streams that do not exist', this.turnMs)
       return
     }
-    const isBare = (flags & ~Flag.ack) === 0
-    if (isBare && length < (isData ? 1 : SMALL_CREDIT_BYTES))
-      this.#peerLimits.countIdleFrame('empty frames', this.turnMs)
+    const isIdle = (flags & ~Flag.ack) === 0 && length < (isData ? 1 : SMALL_CREDIT_BYTES)
+    if (isIdle) this.#peerLimits.countIdleFrame('empty frames', this.turnMs)
     if (isData) stream.expectPayload(length)
     else stream.onCredit(length)
-    if ((flags & Flag.rst) !== 0)
+    if ((flags & Flag.rst) !== 0) {
       stream.fail(new StreamError('reset-by-peer', `stream ${streamId} was reset by the peer`), false)
-    else if ((flags & Flag.fin) !== 0 && (!isData || length === 0)) stream.onEnd()
+    } else if ((flags & Flag.fin) !== 0 && (!isData || length === 0)) stream.onEnd()
     else if (isData) this.#expect(stream, length, (flags & Flag.fin) !== 0)
   }
 
@@ -298,6 +300,7 @@ export class Session implements FrameSink, StreamHost {
     this.#streams.set(id, stream)
     this.#unaccepted += 1
     this.counters.acceptedStreams += 1
+    this.#peerLimits.allowForStream()
     this.#handler.onStream(stream)
     return stream
   }
@@ -316,7 +319,7 @@ export class Session implements FrameSink, StreamHost {
     }
     if (this.#nextId > MAX_STREAM_ID) throw new StreamError('ids-exhausted', 'no new stream: all ids have been used')
     if (!this.#ownOpens.take(this.turnMs)) {
-      throw new StreamError('too-many-opens', `no new stream: more than ${this.limits.maxOpensPerSecond} per second`)
+      throw new StreamError('too-many-opens', 'no new stream: streams are opened too fast')
     }
   }
 
@@ -326,16 +329,14 @@ export class Session implements FrameSink, StreamHost {
       this.#pushControl(FrameType.ping, Flag.ack, 0, length)
       return
     }
-    if (!this.#keepalive.onPong(length, this.turnMs))
-      this.#peerLimits.countIdleFrame('answers to pings nobody sent', this.turnMs)
-    else this.#handler.onRoundTrip(this.#keepalive.rttMs ?? 0)
+    if (this.#keepalive.onPong(length, this.turnMs)) this.#handler.onRoundTrip(this.#keepalive.rttMs ?? 0)
+    else this.#peerLimits.countIdleFrame('answers to pings nobody sent', this.turnMs)
   }
 
   #onGoAway(code: number): void {
     const reason = goAwayReasonOf(code)
     if (reason !== 'normal') {
-      const text =
-        reason === undefined ? `code ${code}` : reason === 'protocolError' ? 'protocol error' : 'internal error'
+      const text = reason === undefined ? `code ${code}` : goAwayTexts[reason]
       throw new SessionError('peer-went-away', `the peer ended the session: ${text}`)
     }
     if (this.#peerIsGoingAway) {

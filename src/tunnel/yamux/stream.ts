@@ -20,7 +20,7 @@ export interface StreamHandler {
   onReadable(): void
   /** The writer that was told to wait may go on. */
   onWritable(): void
-  /** The stream is gone in both directions; unread bytes are lost. Called at most once, never after both ends were sent. */
+  /** The stream is gone in both directions; unread bytes are lost. Called at most once. */
   onReset(error: StreamError): void
 }
 
@@ -83,6 +83,10 @@ export class Stream implements Sender {
   /** Bytes held for this stream, unread and unsent. */
   get heldBytes(): number {
     return this.#unread.bytes + this.#unsent.bytes
+  }
+
+  get unreadBytes(): number {
+    return this.#unread.bytes
   }
 
   get windowBytes(): number {

@@ -1,4 +1,5 @@
 /** A patch as a function from the present object to the wanted one. */
+
 import { parseJson, printJson } from '../../../kube/codec/json.ts'
 import { decodeMessage, encodeMessage } from '../../../kube/codec/object-codec.ts'
 import { negotiatePatch, type PatchType } from '../../../kube/negotiation-body.ts'
@@ -13,6 +14,7 @@ import {
 import { WireError } from '../../../kube/protobuf/wire-error.ts'
 import { unsupportedMediaType } from '../../../kube/status/index.ts'
 import type { RequestContext } from '../../chain/handler.ts'
+import { isEmbeddedKind } from '../../kinds/embedded-kinds.ts'
 import { type ExpectedKind, type FieldValidation, fieldValidationOf, readBodyBytes } from '../decode-body.ts'
 import { findDuplicateKeys } from '../duplicate-keys.ts'
 
@@ -62,7 +64,12 @@ function conform(patched: KubeObject, { apiVersion, kind, message }: ExpectedKin
   const { shown, validation, warnings } = reading
   try {
     const { bytes, dropped } = encodeMessage(message, patched)
-    const problems = [...reading.problems, ...dropped.names.map((name) => `unknown field ${JSON.stringify(name)}`)]
+    const problems = [
+      ...reading.problems,
+      ...dropped.names
+        .filter((name) => !isEmbeddedKind(kind, name))
+        .map((name) => `unknown field ${JSON.stringify(name)}`),
+    ]
     if (validation === 'Warn') for (const problem of problems) warnings.add(problem)
     if (validation === 'Strict' && problems.length > 0) {
       throw patchedObjectUnreadable(shown(), `strict decoding error: ${problems.join(', ')}`)

@@ -5,6 +5,7 @@
 
 import { formatTime } from '../../../kube/codec/time.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
+import { splitApiVersion } from '../../../kube/schema/catalogue.ts'
 import type { FieldError } from '../../../kube/status/index.ts'
 import { insufficientStorage, invalid, serviceUnavailable } from '../../../kube/status/index.ts'
 import type { Clock } from '../../../telemetry/clock.ts'
@@ -84,7 +85,11 @@ export class Writer {
   judge(object: KubeObject, { resource }: WriteRequest, errors: readonly FieldError[]): void {
     if (errors.length === 0) return
     const { name = '', generateName = '' } = object.metadata ?? {}
-    throw invalid(resource.groupKind, name === '' ? generateName : name, errors)
+    throw invalid(
+      { group: splitApiVersion(resource.stored.apiVersion).group, kind: resource.kind },
+      name === '' ? generateName : name,
+      errors,
+    )
   }
 
   writeContext({ user, subresource }: WriteRequest): WriteContext {

@@ -1,0 +1,83 @@
+/** One control plane behind the hub, put together: what it knows, who may join it, what its nodes may have signed. */
+import type { Registry } from 'prom-client'
+import type { KubeClient } from '../kube/client/client.ts'
+import { selfSubjectReviews } from '../kube/client/kinds.ts'
+import type { Clock } from '../telemetry/clock.ts'
+import type { Part } from '../telemetry/lifecycle.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { CsrKeeper } from './certificates/csr-keeper.ts'
+import type { CertificateMetrics } from './certificates/metrics.ts'
+import { contentFor, NodeCertificates } from './certificates/node-certificates.ts'
+import { auditReleases } from './claims/metrics.ts'
+import { explained } from './cluster/cluster-error.ts'
+import { type OpenCluster, type OpenClusterOptions, openCluster } from './cluster/open-cluster.ts'
+import type { ClusterDoor } from './serving/connection.ts'
+
+type OpeningOptions = 'namespace' | 'caFiles' | 'serverFiles' | 'addresses' | 'kubernetesCaFile' | 'apiServerName'
+
+export interface ClusterSettings extends Pick<OpenClusterOptions, OpeningOptions> {
+  readonly name: string
+  readonly client: KubeClient
+  /** Of the certificates that the cluster signs for nodes. */
+  readonly kubernetesCertificateLifeMs: number
+  readonly clusterDomain: string
+  readonly endpointAddressesOf: (node: string) => readonly string[]
+}
+
+/** What all clusters of a hub share. */
+export interface ClusterSurroundings {
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly audit: Logger
+  readonly registry: Registry
+  readonly certificateMetrics: CertificateMetrics
+  /** How long an edge's certificate may be used from its issue to the end of any grace. */
+  readonly certificateUseMs: number
+}
+
+export interface ComposedCluster {
+  readonly cluster: OpenCluster
+  readonly door: ClusterDoor
+  readonly certificates: NodeCertificates
+  /** In the order in which they start. */
+  readonly parts: readonly Part[]
+}
+
+export async function composeCluster(
+  settings: ClusterSettings,
+  surroundings: ClusterSurroundings,
+): Promise<ComposedCluster> {
+  const { client } = settings
+  const { clock, logger, audit, certificateMetrics: metrics } = surroundings
+  const cluster = await openCluster({ ...settings, ...surroundings })
+  auditReleases(cluster, audit)
+  const content = { ...settings, lifeSeconds: Math.floor(settings.kubernetesCertificateLifeMs / 1000) }
+  const csrs = { client, clock, audit, metrics, ownUser: await whoAmI(client) }
+  const keeper = new CsrKeeper({ ...csrs, logger, contentFor: (node, purpose) => contentFor(content, node, purpose) })
+  return {
+    cluster,
+    door: { cluster, serverIdentity: serverIdentityOf(cluster) },
+    certificates: new NodeCertificates({ ...content, ...csrs, keeper }),
+    // Claims and certificates first: whoever is let in is judged by them.
+    parts: [...cluster.parts, keeper],
+  }
+}
+
+/** The same object until the certificate changes: the listener goes by that. */
+function serverIdentityOf(cluster: OpenCluster): ClusterDoor['serverIdentity'] {
+  const identity = () => {
+    const { certificatePem, keyPem } = cluster.serverCertificate()
+    return { certificatePem, privateKeyPem: keyPem }
+  }
+  let current = identity()
+  cluster.onServerCertificate(() => {
+    current = identity()
+  })
+  return () => current
+}
+
+/** Who we are to the API server: it vouches for the creator of a signing request by that name. */
+async function whoAmI(client: KubeClient): Promise<string> {
+  const review = await explained('find out as whom the hub works', () => client.resource(selfSubjectReviews).create({}))
+  return review.status?.userInfo?.username ?? ''
+}
