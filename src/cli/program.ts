@@ -4,6 +4,7 @@
 import { Command, CommanderError } from 'commander'
 import { addApiServerCommand } from './apiserver.ts'
 import { BUILD } from './build.ts'
+import { addCaCommand } from './ca.ts'
 import { addConfigCommand } from './config.ts'
 import type { CommandContext } from './context.ts'
 import { addEdgeCommand } from './edge.ts'
@@ -83,6 +84,7 @@ function createProgram(context: CommandContext, writeHelp: (text: string) => voi
   addEdgeCommand(program, context)
   addTokenCommand(program, context)
   addNodesCommand(program, context)
+  addCaCommand(program, context)
   addStatusCommand(program, context)
   addConfigCommand(program, context)
   addVersionCommand(program, context)

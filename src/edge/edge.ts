@@ -95,13 +95,14 @@ export class Edge implements Part {
     const { clock, dataDir } = this.#options
     const files = new EdgeFiles(dataDir)
     const identity = await this.#identity(files, logger, signal)
-    const { keeper } = createEdgeKeeper({ identity, files, clock, random, logger, metrics })
+    const { keeper, checkIn } = createEdgeKeeper({ identity, files, clock, random, logger, metrics })
+    const trustRefresh = new CheckIn({ present: checkIn, clock, random, logger })
     return {
       identity,
       hubs: identity.record.hubs,
       health: () => keeper.health(),
       certificate: () => keeper.current()?.chain[0],
-      parts: [keeper],
+      parts: [keeper, trustRefresh],
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * A cluster of our own API server with hubs and edges, every one a process of the built command, in one folder. What is
- * started here ends with `endAll` of the harness.
+ * A cluster with hubs and edges, every one a process of the built command, in one folder. What is started here ends with
+ * `endAll` of the harness.
  */
 import { execFile } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
@@ -29,26 +29,39 @@ export interface RunningHub {
   readonly url: string
 }
 
-export class HubCluster {
-  readonly folder = makeWorkingDir()
-  #client: KubeClient | undefined
+export interface Kubeconfigs {
+  readonly admin: string
+  readonly hub: string
+}
 
-  static async start(): Promise<HubCluster> {
-    const cluster = new HubCluster()
-    const flags = ['--data-dir', 'api', '--secure-port', '0', '--health-address', anyPort, '--storage', 'memory']
-    const server = launch(['apiserver', ...flags], { workingDir: cluster.folder })
-    await server.shows(/^ready [\s\S]*admin\.kubeconfig\n/)
-    cluster.#client = new KubeClient(await loadKubeconfig({ file: cluster.path('api/admin.kubeconfig') }))
-    return cluster
+export class HubCluster {
+  readonly folder: string
+  readonly client: KubeClient
+  readonly #kubeconfigs: Kubeconfigs
+
+  private constructor(folder: string, client: KubeClient, kubeconfigs: Kubeconfigs) {
+    this.folder = folder
+    this.client = client
+    this.#kubeconfigs = kubeconfigs
   }
 
-  get client(): KubeClient {
-    if (this.#client === undefined) throw new Error('the API server has not been started')
-    return this.#client
+  /** With our own API server, where hubs are administrators. */
+  static async start(): Promise<HubCluster> {
+    const workingDir = makeWorkingDir()
+    const flags = ['--data-dir', 'api', '--secure-port', '0', '--health-address', anyPort, '--storage', 'memory']
+    const server = launch(['apiserver', ...flags], { workingDir })
+    await server.shows(/^ready [\s\S]*admin\.kubeconfig\n/)
+    const kubeconfig = join(workingDir, 'api/admin.kubeconfig')
+    return await HubCluster.at({ admin: kubeconfig, hub: kubeconfig }, workingDir)
+  }
+
+  /** With an API server that runs already. */
+  static async at(kubeconfigs: Kubeconfigs, folder = makeWorkingDir()): Promise<HubCluster> {
+    return new HubCluster(folder, new KubeClient(await loadKubeconfig({ file: kubeconfigs.admin })), kubeconfigs)
   }
 
   async close(): Promise<void> {
-    await this.#client?.close()
+    await this.client.close()
   }
 
   path(name: string): string {
@@ -62,7 +75,7 @@ export class HubCluster {
 
   launchHub(dataDir: string, ...flags: string[]): Launched {
     const own = ['--data-dir', dataDir, '--listen', anyPort, '--health-address', anyPort]
-    return launch(['hub', '--kubeconfig', 'api/admin.kubeconfig', ...own, ...flags], { workingDir: this.folder })
+    return launch(['hub', '--kubeconfig', this.#kubeconfigs.hub, ...own, ...flags], { workingDir: this.folder })
   }
 
   /** A later flag wins over an earlier one, such as `--listen`. */
@@ -85,7 +98,7 @@ export class HubCluster {
 
   /** A command of an administrator, to its end. */
   async admin(...args: string[]) {
-    return await run([...args, '--kubeconfig', 'api/admin.kubeconfig'], { workingDir: this.folder })
+    return await run([...args, '--kubeconfig', this.#kubeconfigs.admin], { workingDir: this.folder })
   }
 
   /** Makes a token as the command would, keeps it in a file and returns the name of that. */

@@ -276,7 +276,7 @@ export class Daemon {
 
 async function writeAuthority(directory: string): Promise<void> {
   await openssl(directory, 'ecparam -name prime256v1 -genkey -noout -out ca.key')
-  await openssl(directory, 'req -x509 -new -key ca.key -subj /CN=causeway-real-ca -days 2 -out ca.crt')
+  await openssl(directory, 'req -x509 -new -key ca.key -subj /CN=causeway-real-ca -days 400 -out ca.crt')
 }
 
 async function issueCertificate(directory: string, name: string, subject: string, names: string | undefined) {

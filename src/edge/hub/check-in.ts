@@ -1,6 +1,7 @@
 /**
- * Shows the hub a certificate that somebody else maintains, until the hub has seen it once: its first use claims the name of
- * the node. A hub that cannot be reached is tried for ever; one that refuses is, too, but says so in the health of the edge.
+ * Shows the hub the node's certificate now and then: the first use of one that an operator issued claims the name, and later
+ * ones hear which CAs to trust. A hub that cannot be reached is tried for ever; one that refuses is, too, but that shows in
+ * the health of the edge.
  */
 import type { Clock } from '../../telemetry/clock.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
@@ -12,6 +13,8 @@ import { HubError } from './hub-error.ts'
 export const CHECK_IN_RETRY_FIRST_MS = 1_000
 /** A hub that refuses, or is away for long, is asked this seldom. */
 export const CHECK_IN_RETRY_MAX_MS = 300_000
+/** A CA that is being replaced is known to every edge that is online within a quarter of a day. */
+export const CHECK_IN_INTERVAL_MS = 6 * 60 * 60 * 1000
 
 export interface CheckInOptions {
   readonly present: (signal: AbortSignal) => Promise<unknown>
@@ -51,8 +54,10 @@ export class CheckIn implements Part {
       try {
         await present(signal)
         this.#refusal = undefined
-        logger.info('the hub has seen the certificate')
-        return
+        logger.debug('the hub has seen the certificate')
+        failures = -1
+        // Spread, so that edges that started together do not ask together for ever.
+        await clock.sleep(CHECK_IN_INTERVAL_MS * (0.5 + random()), signal)
       } catch (error) {
         if (signal.aborted) return
         this.#refusal =

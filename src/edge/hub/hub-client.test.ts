@@ -263,7 +263,6 @@ describe('a Kubernetes certificate', () => {
       subject: { commonName: 'system:node:edge-1', organizations: ['system:nodes'] },
       dnsNames: ['kubernetes'],
       ipAddresses: ['127.0.0.1'],
-      usages: ['server auth'],
       expirationSeconds: 3600,
     }
     hub.before = ({ path }) =>

@@ -29,14 +29,19 @@ export interface HubClientOptions {
 /** Kubernetes certificates that a hub gets for a node. */
 export type CertificatePurpose = 'serving' | 'client'
 
-const nodeStatus = v.object({ node: v.string(), key: v.string(), certificateEnds: v.string() })
+const nodeStatus = v.object({
+  node: v.string(),
+  key: v.string(),
+  certificateEnds: v.string(),
+  /** The CAs to trust from now on, in PEM. */
+  hubCa: v.optional(v.string()),
+})
 export type NodeStatus = v.InferOutput<typeof nodeStatus>
 
 const certificateContent = v.object({
   subject: v.object({ commonName: v.string(), organizations: v.array(v.string()) }),
   dnsNames: v.array(v.string()),
   ipAddresses: v.array(v.string()),
-  usages: v.array(v.string()),
   expirationSeconds: v.number(),
 })
 /** What a request for a Kubernetes certificate must say, word for word, for the hub to pass it on. */

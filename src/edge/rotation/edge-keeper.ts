@@ -1,4 +1,5 @@
 /** The keeper of the edge's own certificate, which asks the hub by showing the certificate it replaces. */
+import type { Certificate } from '../../identity/certificate.ts'
 import { nodeSubject } from '../../identity/node-name.ts'
 import type { CertificatePair } from '../../identity/pair-file.ts'
 import type { Dial } from '../../kube/client/connector.ts'
@@ -8,6 +9,7 @@ import { HubClient } from '../hub/hub-client.ts'
 import { parseHubUrls } from '../hub/hub-url.ts'
 import type { EdgeFiles } from '../identity/edge-files.ts'
 import type { JoinedIdentity } from '../identity/edge-identity.ts'
+import { LearntTrust } from '../identity/learnt-trust.ts'
 import { ownCertificateProblem } from '../identity/own-certificate.ts'
 import { CertificateKeeper } from './certificate-keeper.ts'
 import type { KeeperMetrics } from './keeper-metrics.ts'
@@ -28,13 +30,20 @@ export interface EdgeKeeper {
   readonly keeper: CertificateKeeper
   /** Presents whatever the keeper holds at the time. */
   readonly client: HubClient
+  /** Shows the certificate, and learns which CAs the hub wants to be known by. */
+  readonly checkIn: (signal: AbortSignal) => Promise<void>
+  readonly hubCa: () => readonly Certificate[]
 }
 
 export function createEdgeKeeper(options: EdgeKeeperOptions): EdgeKeeper {
   const { identity, files, clock, onRotated, dial, ...rest } = options
-  const { node, hubCa: trust, record } = identity
+  const { node, record } = identity
+  const trust = new LearntTrust(identity.hubCa, files, options.logger)
   const hubs = parseHubUrls(record.hubs)
-  const client = new HubClient({ hubs, clock, trust: () => trust, dial, pair: () => keeper.current() })
+  const client = new HubClient({ hubs, clock, trust: () => trust.certificates, dial, pair: () => keeper.current() })
+  const checkIn = async (signal: AbortSignal): Promise<void> => {
+    await trust.learn((await client.checkIn(signal)).hubCa)
+  }
   const keeper: CertificateKeeper = new CertificateKeeper({
     ...rest,
     name: 'edge',
@@ -47,12 +56,13 @@ export function createEdgeKeeper(options: EdgeKeeperOptions): EdgeKeeper {
       rememberRotation: async (rotation) => await files.rememberRotation(rotation),
     },
     template: () => ({ subject: nodeSubject(node) }),
-    problemOf: (chain) => ownCertificateProblem(chain, { trust, atMs: clock.nowMs(), dates: 'check', node })?.message,
-    present: async (signal) => await client.checkIn(signal),
+    problemOf: (chain) =>
+      ownCertificateProblem(chain, { trust: trust.certificates, atMs: clock.nowMs(), dates: 'check', node })?.message,
+    present: checkIn,
     rejoinAdvice: rejoinAdvice(node, record.hubs),
     ...(onRotated === undefined ? {} : { onRotated }),
   })
-  return { keeper, client }
+  return { keeper, client, checkIn, hubCa: () => trust.certificates }
 }
 
 /** The exact words to type, since whoever reads this has a node that is locked out. */

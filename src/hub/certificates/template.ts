@@ -53,10 +53,11 @@ export function clientContent(node: string, expirationSeconds: number): Certific
   return { purpose: 'client', node, dnsNames: [], ipAddresses: [], expirationSeconds }
 }
 
-/** The content as the node gets to see it. */
-export function describeContent({ node, dnsNames, ipAddresses, expirationSeconds }: CertificateContent) {
+/** The content as the node gets to see it. The usages are those of every key; for RSA keys the hub adds one. */
+export function describeContent({ purpose, node, dnsNames, ipAddresses, expirationSeconds }: CertificateContent) {
   const commonName = nodeSubject(node).find(({ type }) => type === 'CN')?.value
-  return { subject: { commonName, organizations: [NODES_GROUP] }, dnsNames, ipAddresses, expirationSeconds }
+  const usages = ['digital signature', authenticationOf(purpose)]
+  return { subject: { commonName, organizations: [NODES_GROUP] }, dnsNames, ipAddresses, usages, expirationSeconds }
 }
 
 /** Refuses a request that does not say exactly what `content` says. */
@@ -101,8 +102,11 @@ function subjectKey(subject: CertificateRequest['subject']): string {
 /** The names Kubernetes has for the usages; only RSA keys encipher. */
 export function usagesOf(purpose: Purpose, { publicKey }: Pick<CertificateRequest, 'publicKey'>): readonly string[] {
   const enciphers = keyKind(publicKey, 'the signing request').type === 'rsa'
-  const authentication = purpose === 'serving' ? 'server auth' : 'client auth'
-  return ['digital signature', ...(enciphers ? ['key encipherment'] : []), authentication]
+  return ['digital signature', ...(enciphers ? ['key encipherment'] : []), authenticationOf(purpose)]
+}
+
+function authenticationOf(purpose: Purpose): string {
+  return purpose === 'serving' ? 'server auth' : 'client auth'
 }
 
 /** The same request finds the same object again, on whichever hub it arrives; another key or content is another one. */

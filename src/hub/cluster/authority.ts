@@ -26,9 +26,15 @@ import { createIfAbsent, getIfPresent } from './shared-object.ts'
 
 /** Edges pin the CA for as long as they live, so it must not end while anybody remembers. */
 export const CA_LIFE_MS = 3650 * 24 * 60 * 60 * 1000
-const certificateField = 'tls.crt'
-const keyField = 'tls.key'
-const previousField = 'previous.crt'
+/** The members of the Secret: those of every TLS Secret, and two for the time of a roll-over. */
+export const CA_FIELDS = {
+  certificate: 'tls.crt',
+  key: 'tls.key',
+  /** CAs before this one that still count. */
+  previous: 'previous.crt',
+  /** The key of this CA, certified by the one before it. */
+  cross: 'cross.crt',
+} as const
 export const TLS_SECRET_TYPE = 'kubernetes.io/tls'
 
 export interface AuthorityFiles extends PairPaths {
@@ -46,7 +52,7 @@ export interface AuthorityOptions {
 
 /** The authority with what belongs into the chain of certificates it signs. */
 export interface LoadedAuthority extends HubAuthority {
-  /** The signing CA, unless it signed itself, and those above it, as far as they were given. */
+  /** The signing CA, unless it signed itself, those above it, and cross-certificates, as far as they were given. */
   readonly chainAbove: readonly Certificate[]
 }
 
@@ -69,7 +75,7 @@ export class AuthorityLoader {
     if (pair === undefined)
       throw new IdentityError('unreadable-file', `neither ${files.certificate} nor ${files.key} exists`)
     const previous = files.previous === undefined ? [] : await readBundle(files.previous)
-    return await authorityOf(pair, previous, files.certificate, clock)
+    return await authorityOf(pair, { previous, cross: [] }, files.certificate, clock)
   }
 
   async load(): Promise<LoadedAuthority> {
@@ -111,7 +117,10 @@ export class AuthorityLoader {
     return {
       metadata: { name: CA_SECRET, namespace, labels: labelsOf() },
       type: TLS_SECRET_TYPE,
-      data: secretData({ [certificateField]: certificatePem(certificate), [keyField]: privateKeyPem(privateKey) }),
+      data: secretData({
+        [CA_FIELDS.certificate]: certificatePem(certificate),
+        [CA_FIELDS.key]: privateKeyPem(privateKey),
+      }),
     }
   }
 
@@ -135,18 +144,27 @@ export class AuthorityLoader {
   }
 }
 
-async function authorityOfSecret(secret: Secret, clock: Clock): Promise<LoadedAuthority> {
+export async function authorityOfSecret(secret: Secret, clock: Clock): Promise<LoadedAuthority> {
   const fields = Fields.ofSecret(secret)
-  const paths = { certificate: `${certificateField} of ${fields.source}`, key: `${keyField} of ${fields.source}` }
-  const pair = parsePair(fields.required(certificateField), fields.required(keyField), paths)
-  const previous = fields.optional(previousField)
-  const earlier = previous === undefined ? [] : readCertificates(previous, `${previousField} of ${fields.source}`)
+  const of = (field: string): string => `${field} of ${fields.source}`
+  const paths = { certificate: of(CA_FIELDS.certificate), key: of(CA_FIELDS.key) }
+  const pair = parsePair(fields.required(CA_FIELDS.certificate), fields.required(CA_FIELDS.key), paths)
+  const bundle = (field: string): readonly Certificate[] => {
+    const text = fields.optional(field)
+    return text === undefined ? [] : readCertificates(text, of(field))
+  }
+  const earlier = { previous: bundle(CA_FIELDS.previous), cross: bundle(CA_FIELDS.cross) }
   return await authorityOf(pair, earlier, paths.certificate, clock)
+}
+
+interface Earlier {
+  readonly previous: readonly Certificate[]
+  readonly cross: readonly Certificate[]
 }
 
 async function authorityOf(
   { chain, privateKey }: CertificatePair,
-  previous: readonly Certificate[],
+  { previous, cross }: Earlier,
   source: string,
   clock: Clock,
 ): Promise<LoadedAuthority> {
@@ -154,7 +172,8 @@ async function authorityOf(
   const signing = { certificate, privateKey }
   await checkCanSign(signing, source, clock)
   const isRoot = certificate.subjectDer.equals(certificate.issuerDer)
-  return { signing, trust: [certificate, ...previous], chainAbove: isRoot ? [] : [certificate, ...above] }
+  const chainAbove = [...(isRoot ? [] : [certificate, ...above]), ...cross]
+  return { signing, trust: [certificate, ...previous], chainAbove }
 }
 
 async function readBundle(file: string): Promise<readonly Certificate[]> {

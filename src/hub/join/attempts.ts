@@ -10,6 +10,9 @@ import type { FailureLimiter } from '../serving/admission.ts'
 import type { HubRequest } from '../serving/http-message.ts'
 import type { JoinMetrics } from './metrics.ts'
 
+/** Who came, and for which cluster: a request, or a connection that is to become a session. */
+type Visitor = Pick<HubRequest, 'peer' | 'door'>
+
 /** Filled in as it becomes known. */
 export interface Attempt {
   readonly event: 'join' | 'rotation' | 'check-in'
@@ -58,11 +61,11 @@ export class Attempts {
   }
 
   /** An edge that shows its certificate: worth a line only if it is turned away. */
-  checkIn<T>(request: HubRequest, work: (attempt: Attempt) => Promise<T>): Promise<T> {
+  checkIn<T>(request: Visitor, work: (attempt: Attempt) => Promise<T>): Promise<T> {
     return this.#audited({ event: 'check-in' }, request, work)
   }
 
-  async #audited<T>(attempt: Attempt, request: HubRequest, work: (attempt: Attempt) => Promise<T>): Promise<T> {
+  async #audited<T>(attempt: Attempt, request: Visitor, work: (attempt: Attempt) => Promise<T>): Promise<T> {
     const { audit, failures } = this.#options
     const { address, source } = request.peer
     const line = (result: string): Record<string, unknown> => ({

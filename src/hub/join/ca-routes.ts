@@ -10,7 +10,8 @@ export const CA_ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: HUB_CA_PATH,
-    handle: async ({ door }) => pemResponse(certificatePem(door.cluster.authority().signing.certificate)),
+    // The signing CA first; those before it, so that a token from before a roll-over still finds the one it names.
+    handle: async ({ door }) => pemResponse(certificatePem(...door.cluster.authority().trust)),
   },
   {
     method: 'GET',

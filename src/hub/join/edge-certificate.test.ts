@@ -9,7 +9,7 @@ import {
   signingRequest,
   startHub,
 } from '../../../test/contract/hub-world.ts'
-import { readCertificates } from '../../identity/certificate.ts'
+import { certificatePem, readCertificates } from '../../identity/certificate.ts'
 import { formatName } from '../../identity/distinguished-name.ts'
 import { CLOCK_SKEW_MS } from '../../identity/issue.ts'
 import { keyFingerprint, keyMatchesCertificate, privateKeyPem } from '../../identity/keys.ts'
@@ -158,6 +158,7 @@ describe('a rotation', () => {
       node: 'edge-1',
       key: next,
       certificateEnds: new Date(certificate.notAfterMs).toISOString(),
+      hubCa: certificatePem(world.cluster.ca.certificate),
     })
     expect(world.cluster.claims.known('edge-1')).toMatchObject({ current: next })
     expect(world.cluster.claims.known('edge-1')).not.toHaveProperty('next')

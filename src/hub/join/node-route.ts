@@ -1,7 +1,8 @@
 /**
  * GET /v1/node: an edge shows its certificate and hears what the hub makes of it. Showing a renewed one for the first time is
- * what makes its key the one that counts.
+ * what makes its key the one that counts. It also hears which CAs to trust from now on.
  */
+import { certificatePem } from '../../identity/certificate.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { jsonResponse } from '../serving/http-message.ts'
 import type { Route } from '../serving/http-routes.ts'
@@ -16,8 +17,10 @@ export function nodeRoute({ clock, attempts }: { readonly clock: Clock; readonly
     path: NODE_PATH,
     handle: (request) =>
       attempts.checkIn(request, async () => {
-        const { node, key, certificate } = await checkPeer(request.peer, request.door.cluster, { clock })
-        return jsonResponse(200, { node, key, certificateEnds: new Date(certificate.notAfterMs).toISOString() })
+        const { cluster } = request.door
+        const { node, key, certificate } = await checkPeer(request.peer, cluster, { clock })
+        const certificateEnds = new Date(certificate.notAfterMs).toISOString()
+        return jsonResponse(200, { node, key, certificateEnds, hubCa: certificatePem(...cluster.authority().trust) })
       }),
   }
 }

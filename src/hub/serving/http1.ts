@@ -125,8 +125,8 @@ function refuseHead(error: NodeJS.ErrnoException, socket: Duplex, state: State |
   sendBare(socket, refusalResponse(new Refusal('bad-request', problem)))
 }
 
-/** The limit for the head still runs, and so bounds how long the client may take to read this. */
-function sendBare(socket: Duplex, answer: HubResponse): void {
+/** Answers where no parser stands between us and the connection any more, and ends it. */
+export function sendBare(socket: Duplex, answer: HubResponse): void {
   const headers = Object.entries({ ...responseHeaders(answer), connection: 'close' })
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   socket.end(`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}\r\n${lines}\r\n${answer.body}`, () =>

@@ -1,0 +1,48 @@
+/** All forwards of an edge as one part of its process. Either all listen or none does. */
+import type { Registry } from 'prom-client'
+import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
+import { componentLogger, type Logger } from '../../telemetry/logger.ts'
+import { Forward, type ForwardStatus, type OpenStream } from './forward.ts'
+import { createForwardMetrics } from './forward-metrics.ts'
+import type { ForwardSpec } from './forward-spec.ts'
+
+export interface ForwardsOptions {
+  readonly forwards: readonly ForwardSpec[]
+  /** An address of this machine, or one that was put there before. */
+  readonly bindAddress: string
+  readonly open: OpenStream
+  readonly logger: Logger
+  readonly registry: Registry
+}
+
+export class Forwards implements Part {
+  readonly name = 'forwards'
+  readonly #forwards: readonly Forward[]
+
+  constructor({ forwards, bindAddress, open, logger, registry }: ForwardsOptions) {
+    const metrics = createForwardMetrics(registry)
+    const shared = { bindAddress, open, metrics, logger: componentLogger(logger, 'edge/forwards') }
+    this.#forwards = forwards.map((spec) => new Forward({ ...spec, ...shared }))
+  }
+
+  get status(): readonly ForwardStatus[] {
+    return this.#forwards.map(({ status }) => status)
+  }
+
+  async start(): Promise<RunningPart> {
+    const started: Forward[] = []
+    const stop = async (deadline: AbortSignal): Promise<void> => {
+      await Promise.all(started.map(async (forward) => await forward.stop(deadline)))
+    }
+    try {
+      for (const forward of this.#forwards) {
+        await forward.start()
+        started.push(forward)
+      }
+    } catch (error) {
+      await stop(AbortSignal.abort())
+      throw error
+    }
+    return { stop }
+  }
+}

@@ -1,0 +1,344 @@
+/**
+ * The link to one hub: `link-core.ts` says what to do, this file does it. A session counts as up when the hub has answered its
+ * first ping: with TLS 1.3 a hub that refuses our certificate says so only after the handshake looks done from here.
+ */
+import type { Clock } from '../../telemetry/clock.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Carrier } from '../../tunnel/carrier.ts'
+import { SessionDriver } from '../../tunnel/session-driver.ts'
+import type { TunnelStream } from '../../tunnel/tunnel-stream.ts'
+import type { Budget } from '../../tunnel/yamux/budget.ts'
+import { SessionError } from '../../tunnel/yamux/errors.ts'
+import {
+  beginLink,
+  isOpen,
+  type LinkFailure,
+  type LinkInput,
+  type LinkOutput,
+  type LinkPhase,
+  type LinkState,
+  phaseOf,
+  step,
+} from './link-core.ts'
+import { linkFailureOf } from './link-failure.ts'
+import type { LinkMetrics } from './link-metrics.ts'
+
+/** For everything up to the hub's first answer: every carrier in turn, through a slow proxy. */
+export const SESSION_ATTEMPT_LIMIT_MS = 60_000
+/** How long a session that was replaced may serve the streams it has: a long `kubectl logs -f`, but not for ever. */
+export const HAND_OVER_DRAIN_MS = 60 * 60 * 1000
+/** Between the first answer on a new session and the farewell on the old one: streams under way to the old one arrive. */
+export const HAND_OVER_GRACE_MS = 1_000
+/** What lay in the kernel while we slept arrives within this time, and proves nothing. */
+export const STALE_BYTES_MS = 1_000
+/** Both ends ping every ten seconds, so a session that lives brings a byte within this time. */
+export const PROOF_OF_LIFE_MS = 11_000
+
+/** Opens a byte stream to the hub at that address, under the certificate of the moment. */
+export type DialSession = (hub: URL, signal: AbortSignal) => Promise<Carrier>
+
+/** Asks a hub that ended a session without a word what is wrong: rejects with a `HubError` if it says. */
+export type AskWhy = (hub: URL, signal: AbortSignal) => Promise<unknown>
+
+export interface EdgeLinkOptions {
+  readonly hub: URL
+  readonly dial: DialSession
+  readonly askWhy?: AskWhy | undefined
+  readonly clock: Clock
+  /** Draws from [0, 1). */
+  readonly random: () => number
+  readonly logger: Logger
+  readonly budget: Budget
+  readonly metrics: LinkMetrics
+  /** Takes the streams that the hub opens. */
+  readonly serve: (stream: TunnelStream) => void
+  /** Streams can be opened that could not be before, or the other way round. */
+  readonly onChange: () => void
+}
+
+export interface LinkStatus {
+  readonly hub: string
+  readonly state: LinkPhase
+  /** Since when streams can be opened, or cannot. */
+  readonly since: string
+  /** The carrier of the session that serves. */
+  readonly carrier: string | undefined
+  readonly rttMs: number | undefined
+  readonly streams: number
+  readonly sessions: number
+  readonly lastError: string | undefined
+  readonly nextAttempt: string | undefined
+}
+
+const abandoned = new Error('a newer attempt took the place of this one')
+
+export class EdgeLink {
+  readonly #options: EdgeLinkOptions
+  readonly #sessions = new Map<number, SessionDriver>()
+  readonly #attempts = new Map<number, AbortController>()
+  readonly #ended = { receivedBytes: 0, sentBytes: 0 }
+  #state: LinkState
+  #cancelTimer = (): void => {}
+  #onAttemptEnded: (() => void)[] = []
+  #onEmpty: (() => void) | undefined
+
+  constructor(options: EdgeLinkOptions) {
+    this.#options = options
+    this.#state = beginLink(options.clock.monotonicMs())
+  }
+
+  get hub(): string {
+    return this.#options.hub.origin
+  }
+
+  get phase(): LinkPhase {
+    return phaseOf(this.#state)
+  }
+
+  /** The session on which streams can be opened. */
+  get open(): SessionDriver | undefined {
+    return isOpen(this.#state) ? this.#serving : undefined
+  }
+
+  /** Since when streams can be opened, or cannot, on the monotonic clock. */
+  get changedMs(): number {
+    return this.#state.changedMs
+  }
+
+  get lastFailure(): LinkFailure | undefined {
+    return this.#state.failure
+  }
+
+  get sessions(): readonly SessionDriver[] {
+    return [...this.#sessions.values()]
+  }
+
+  /** Bytes of all sessions there were. */
+  get traffic(): { receivedBytes: number; sentBytes: number } {
+    const total = { ...this.#ended }
+    for (const { counters } of this.#sessions.values()) {
+      total.receivedBytes += counters.receivedBytes
+      total.sentBytes += counters.sentBytes
+    }
+    return total
+  }
+
+  get status(): LinkStatus {
+    const { changedMs, attemptAtMs, failure } = this.#state
+    return {
+      hub: this.hub,
+      state: this.phase,
+      since: this.#wallTime(changedMs),
+      carrier: this.#serving?.description,
+      rttMs: this.#serving?.rttMs,
+      streams: this.sessions.reduce((sum, { streamCount }) => sum + streamCount, 0),
+      sessions: this.#sessions.size,
+      lastError: failure?.message,
+      nextAttempt: attemptAtMs === undefined ? undefined : this.#wallTime(attemptAtMs),
+    }
+  }
+
+  start(): void {
+    this.#feed({ type: 'tick' })
+  }
+
+  /** Wants a new session in place of the present one; resolves when the attempt has ended, well or not. */
+  replace(type: 'rotated' | 'address-changed'): Promise<void> {
+    if (this.#state.isStopping) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#feed({ type })
+      this.#onAttemptEnded.push(resolve)
+    })
+  }
+
+  resumed(): void {
+    this.#feed({ type: 'resumed' })
+  }
+
+  /** Resolves when no session is left. When `deadline` aborts, they are closed with what they carry. */
+  async stop(deadline: AbortSignal): Promise<void> {
+    this.#feed({ type: 'stop' })
+    const drop = (): void => {
+      for (const session of this.sessions) session.close()
+    }
+    for (const session of this.sessions) session.goAway(HAND_OVER_DRAIN_MS)
+    if (this.#sessions.size === 0) return
+    const empty = new Promise<void>((resolve) => {
+      this.#onEmpty = resolve
+    })
+    if (deadline.aborted) drop()
+    else deadline.addEventListener('abort', drop, { once: true })
+    await empty
+    deadline.removeEventListener('abort', drop)
+  }
+
+  get #serving(): SessionDriver | undefined {
+    const { serving } = this.#state
+    return serving === undefined ? undefined : this.#sessions.get(serving.id)
+  }
+
+  #feed(input: LinkInput): void {
+    const { clock, random, onChange } = this.#options
+    const wasOpen = isOpen(this.#state)
+    const { state, outputs } = step(this.#state, input, { nowMs: clock.monotonicMs(), random })
+    this.#state = state
+    for (const output of outputs) this.#perform(output)
+    this.#scheduleAttempt()
+    if (wasOpen !== isOpen(state)) onChange()
+  }
+
+  #scheduleAttempt(): void {
+    this.#cancelTimer()
+    const { attemptAtMs } = this.#state
+    if (attemptAtMs === undefined) return
+    const { clock } = this.#options
+    const delayMs = Math.max(0, attemptAtMs - clock.monotonicMs())
+    this.#cancelTimer = clock.schedule(delayMs, () => this.#feed({ type: 'tick' }))
+  }
+
+  #perform(output: LinkOutput): void {
+    switch (output.type) {
+      case 'dial':
+        void this.#attempt(output.attempt)
+        return
+      case 'abandon':
+        this.#attempts.get(output.attempt)?.abort(abandoned)
+        return
+      case 'drain':
+        this.#drain(output.session)
+        return
+      case 'close':
+        this.#sessions.get(output.session)?.close()
+        return
+      case 'probe':
+        this.#probe(output.session)
+    }
+  }
+
+  #drain(session: number): void {
+    const driver = this.#sessions.get(session)
+    this.#options.clock.schedule(HAND_OVER_GRACE_MS, () => driver?.goAway(HAND_OVER_DRAIN_MS))
+  }
+
+  /** The driver's own pings do the asking; here it is only seen whether anything comes. */
+  #probe(session: number): void {
+    const { clock } = this.#options
+    const driver = this.#sessions.get(session)
+    if (driver === undefined) return
+    clock.schedule(STALE_BYTES_MS, () => {
+      const { receivedBytes } = driver.counters
+      clock.schedule(PROOF_OF_LIFE_MS, () => {
+        if (driver.counters.receivedBytes === receivedBytes) this.#feed({ type: 'silent', session })
+      })
+    })
+  }
+
+  async #attempt(attempt: number): Promise<void> {
+    const { clock, metrics, dial, hub } = this.#options
+    const controller = new AbortController()
+    const { signal } = controller
+    this.#attempts.set(attempt, controller)
+    const cancelLimit = clock.schedule(SESSION_ATTEMPT_LIMIT_MS, () =>
+      controller.abort(new Error(`${hub.origin}: no session within ${SESSION_ATTEMPT_LIMIT_MS / 1000} s`)),
+    )
+    try {
+      await this.#establish(attempt, await dial(hub, signal), signal)
+      metrics.attempt('ok')
+      this.#feed({ type: 'dialled', attempt })
+      this.#logUp(attempt)
+    } catch (error) {
+      await this.#attemptFailed(attempt, error, signal)
+    } finally {
+      cancelLimit()
+      this.#attempts.delete(attempt)
+      for (const resolve of this.#onAttemptEnded.splice(0)) resolve()
+    }
+  }
+
+  async #attemptFailed(attempt: number, error: unknown, signal: AbortSignal): Promise<void> {
+    if (signal.reason === abandoned) return
+    const { logger, metrics, clock } = this.#options
+    const failure = linkFailureOf(await this.#reasonFor(error, signal))
+    metrics.attempt(failure.isFinal ? 'refused' : 'failed')
+    this.#feed({ type: 'failed', attempt, failure })
+    const retryInMs = Math.round((this.#state.attemptAtMs ?? clock.monotonicMs()) - clock.monotonicMs())
+    logger.warn({ hub: this.hub, code: failure.code, why: failure.message, retryInMs }, 'no session with the hub')
+  }
+
+  /** A session that ended before the hub answered was refused, or the hub has a fault; on HTTP it says which. */
+  async #reasonFor(error: unknown, signal: AbortSignal): Promise<unknown> {
+    const { askWhy, hub } = this.#options
+    if (!(error instanceof SessionError) || askWhy === undefined || signal.aborted) return error
+    try {
+      await askWhy(hub, signal)
+      return error
+    } catch (reason) {
+      return reason
+    }
+  }
+
+  #establish(attempt: number, carrier: Carrier, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) {
+      carrier.destroy()
+      return Promise.reject(signal.reason as Error)
+    }
+    return new Promise((resolve, reject) => {
+      const { clock, budget, serve } = this.#options
+      let isUp = false
+      const giveUp = (): void => {
+        reject(signal.reason as Error)
+        driver.close()
+      }
+      const settled = (): void => signal.removeEventListener('abort', giveUp)
+      const driver = new SessionDriver({
+        role: 'client',
+        carrier,
+        clock,
+        budget,
+        handler: {
+          onStream: serve,
+          onRoundTrip: () => {
+            isUp = true
+            settled()
+            resolve()
+          },
+          onGoAway: () => this.#feed({ type: 'go-away', session: attempt }),
+          onEnd: (error) => {
+            settled()
+            this.#sessionEnded(attempt, driver, error, isUp)
+            reject(error)
+          },
+        },
+      })
+      this.#sessions.set(attempt, driver)
+      signal.addEventListener('abort', giveUp, { once: true })
+    })
+  }
+
+  #sessionEnded(session: number, driver: SessionDriver, error: SessionError, wasUp: boolean): void {
+    const { logger, metrics } = this.#options
+    this.#sessions.delete(session)
+    this.#ended.receivedBytes += driver.counters.receivedBytes
+    this.#ended.sentBytes += driver.counters.sentBytes
+    metrics.ended(error.code)
+    if (wasUp) {
+      const fields = { hub: this.hub, code: error.code, why: error.message, carrier: driver.description }
+      if (error.code === 'closed') logger.info(fields, 'session ended')
+      else logger.warn(fields, 'session lost')
+      this.#feed({ type: 'ended', session, failure: linkFailureOf(error) })
+    }
+    if (this.#sessions.size === 0) this.#onEmpty?.()
+  }
+
+  #logUp(attempt: number): void {
+    const driver = this.#sessions.get(attempt)
+    if (driver === undefined) return
+    const { description: carrier, rttMs } = driver
+    this.#options.logger.info({ hub: this.hub, carrier, rttMs, session: attempt }, 'session up')
+  }
+
+  #wallTime(monotonicMs: number): string {
+    const { clock } = this.#options
+    return new Date(clock.nowMs() - clock.monotonicMs() + monotonicMs).toISOString()
+  }
+}

@@ -1,0 +1,120 @@
+/** A port of a front: a unix socket, or TCP with mutual TLS. It bounds connections and hands them over one by one. */
+import { createServer, type Server, type Socket } from 'node:net'
+import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
+import { formatAddress, type ListenAddress, listen } from '../../telemetry/listen.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { FrontClient, FrontConnection, FrontHandler } from './front-client.ts'
+import { FrontTls, type FrontTlsOptions } from './front-tls.ts'
+import type { FrontMetrics } from './metrics.ts'
+import { listenOnUnixSocket, type UnixSocketAddress } from './unix-socket.ts'
+
+/** Of one port: far more than the connections of a control plane, each of which may be somebody's open `kubectl logs -f`. */
+export const MAX_FRONT_CONNECTIONS = 10_000
+
+export type FrontAddress =
+  | ({ readonly kind: 'unix' } & UnixSocketAddress)
+  | { readonly kind: 'tcp'; readonly listen: ListenAddress; readonly tls: Omit<FrontTlsOptions, 'clock'> }
+
+export interface FrontListenerOptions extends Pick<FrontTlsOptions, 'clock'> {
+  /** The value of the label `front`, and for logs. */
+  readonly front: string
+  readonly address: FrontAddress
+  readonly handler: FrontHandler
+  readonly metrics: FrontMetrics
+  readonly logger: Logger
+  readonly maxConnections?: number
+}
+
+export class FrontListener implements Part {
+  readonly name: string
+  readonly #options: FrontListenerOptions
+  readonly #tls: FrontTls | undefined
+  readonly #sockets = new Set<Socket>()
+  readonly #open = new Map<Socket, FrontConnection>()
+  #boundAddress: ListenAddress | undefined
+
+  constructor(options: FrontListenerOptions) {
+    const { address, front, clock } = options
+    this.name = `${front} front`
+    this.#options = options
+    this.#tls = address.kind === 'tcp' ? new FrontTls({ ...address.tls, clock }) : undefined
+  }
+
+  /** Of a TCP port, the address really bound. */
+  get boundAddress(): ListenAddress {
+    if (this.#boundAddress === undefined) throw new Error(`the ${this.name} has no TCP port`)
+    return this.#boundAddress
+  }
+
+  async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
+    signal.throwIfAborted()
+    const options = { allowHalfOpen: true, noDelay: true, keepAlive: true }
+    const port = createServer(options, (socket) => this.#accept(socket))
+    const remove = await this.#listen(port)
+    port.on('error', fail)
+    return { stop: (deadline) => this.#stop(port, remove, deadline) }
+  }
+
+  async #listen(port: Server): Promise<() => Promise<void>> {
+    const { address, logger } = this.#options
+    if (address.kind === 'unix') {
+      const remove = await listenOnUnixSocket(port, address)
+      logger.info({ path: address.path }, 'front is listening')
+      return remove
+    }
+    this.#boundAddress = await listen(port, address.listen)
+    logger.info({ address: formatAddress(this.#boundAddress) }, 'front is listening')
+    return async () => {}
+  }
+
+  #accept(socket: Socket): void {
+    const { front, metrics, maxConnections = MAX_FRONT_CONNECTIONS } = this.#options
+    if (this.#sockets.size >= maxConnections) {
+      metrics.rejected.inc({ front, reason: 'limit' })
+      socket.destroy()
+      return
+    }
+    this.#sockets.add(socket)
+    metrics.connections.inc({ front })
+    socket.once('close', () => {
+      this.#sockets.delete(socket)
+      this.#open.delete(socket)
+      metrics.connections.dec({ front })
+    })
+    if (this.#tls === undefined) this.#handOver(socket, socket, { source: 'the unix socket' })
+    else void this.#secure(this.#tls, socket)
+  }
+
+  async #secure(tls: FrontTls, raw: Socket): Promise<void> {
+    const { front, metrics, logger } = this.#options
+    try {
+      const { socket, client } = await tls.handshake(raw)
+      if (client.refusal !== undefined) logger.warn({ ...client }, 'a client may not use this front')
+      this.#handOver(raw, socket, client)
+    } catch (error) {
+      raw.destroy()
+      metrics.rejected.inc({ front, reason: 'tls' })
+      logger.debug({ err: error }, 'tls handshake with a front failed')
+    }
+  }
+
+  /** `raw` stands for the connection; `socket` is what is spoken on. */
+  #handOver(raw: Socket, socket: Socket, client: FrontClient): void {
+    this.#open.set(raw, this.#options.handler(socket, client))
+  }
+
+  /** Those in the middle of a handshake have nothing to lose; the others may finish what they began. */
+  async #stop(port: Server, remove: () => Promise<void>, deadline: AbortSignal): Promise<void> {
+    await remove()
+    const closed = new Promise<void>((resolve) => port.close(() => resolve()))
+    for (const socket of this.#sockets) if (!this.#open.has(socket)) socket.destroy()
+    for (const connection of this.#open.values()) connection.drain()
+    const cut = (): void => {
+      for (const socket of this.#sockets) socket.destroy()
+    }
+    if (deadline.aborted) cut()
+    else deadline.addEventListener('abort', cut, { once: true })
+    await closed
+    deadline.removeEventListener('abort', cut)
+  }
+}

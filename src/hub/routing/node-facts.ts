@@ -1,0 +1,45 @@
+/** What routing knows of a Node. */
+import type { Node } from '../../kube/client/types.ts'
+import type { Labels } from '../../kube/selectors/index.ts'
+import { parseHost } from './destination.ts'
+
+/** Beyond this a Node's further addresses do not count: real ones have a handful, and the rest is somebody trying something. */
+export const MAX_NODE_ADDRESSES = 64
+
+export interface NodeFacts {
+  readonly name: string
+  /** Canonical, of every type: what KAS dials is one of them. */
+  readonly addresses: readonly string[]
+  /** Host names other than the Node's own, canonical. */
+  readonly hostNames: readonly string[]
+  readonly podCidrs: readonly string[]
+  readonly labels: Labels
+}
+
+interface PodCidrs {
+  readonly podCIDR?: string
+  readonly podCIDRs?: readonly string[]
+}
+
+export function nodeFacts(node: Node): NodeFacts {
+  const name = node.metadata?.name ?? ''
+  const listed = (node.status?.addresses ?? []).slice(0, MAX_NODE_ADDRESSES)
+  const hosts = listed.flatMap(({ address }) => parseHost(address) ?? [])
+  const textsOf = (kind: 'address' | 'name'): string[] => [
+    ...new Set(hosts.filter((host) => host.kind === kind).map(({ text }) => text)),
+  ]
+  const { podCIDR, podCIDRs = [] } = (node.spec ?? {}) as PodCidrs
+  const ranges = [...(podCIDR ? [podCIDR] : []), ...podCIDRs].slice(0, MAX_NODE_ADDRESSES)
+  return {
+    name,
+    addresses: textsOf('address'),
+    hostNames: textsOf('name').filter((text) => text !== name),
+    podCidrs: [...new Set(ranges)],
+    labels: node.metadata?.labels ?? {},
+  }
+}
+
+/** Nodes report every few seconds and hardly ever change in what matters here. */
+export function sameFacts(a: NodeFacts, b: NodeFacts): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}

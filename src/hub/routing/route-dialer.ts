@@ -1,0 +1,169 @@
+/**
+ * Opens connections from the cloud into the networks of nodes: chooses who may carry one, and tries the live routes of those.
+ * A failure leads to another route only where it says that nobody has dialled: what a destination answered is final.
+ */
+import type { Duplex } from 'node:stream'
+import type { Clock } from '../../telemetry/clock.ts'
+import { OpenError, openErrorFrom } from '../../tunnel/open-error.ts'
+import type { RefusalCode } from '../../tunnel/prelude/answer.ts'
+import { type Destination, type DestinationHost, formatDestination, parseHost } from './destination.ts'
+import type { RouteMetrics, RouteOutcome } from './metrics.ts'
+import type { NodeRoute, NodeRoutes, RouteDialOptions } from './node-route.ts'
+import type { NodeSelection, RouteChoice } from './route-table.ts'
+
+/** Routes tried for one connection, over sessions of one node or over edges: nobody waits for a walk through all of them. */
+export const MAX_ROUTE_ATTEMPTS = 8
+/** Destinations of which is remembered who admitted them: more services than control planes call. */
+export const MAX_REMEMBERED_DESTINATIONS = 1_024
+
+export interface RouteDialerOptions {
+  readonly table: { choose(host: DestinationHost): RouteChoice }
+  readonly routes: NodeRoutes
+  readonly metrics: RouteMetrics
+  readonly clock: Clock
+  /** In [0, 1). */
+  readonly random?: () => number
+}
+
+/** `deadlineMs` holds for all attempts together. */
+export type DialOptions = Omit<RouteDialOptions, 'address'>
+
+export interface DialedRoute {
+  /** Connected; nothing has been read from it. */
+  readonly stream: Duplex
+  readonly node: string
+}
+
+/** The session is gone or full; the edge has not dialled. */
+const notAsked: ReadonlySet<RefusalCode> = new Set(['no-route', 'overloaded'])
+/** Or it would not. */
+const notAdmitted: ReadonlySet<RefusalCode> = new Set([...notAsked, 'denied'])
+
+interface Plan {
+  readonly routes: Iterable<NodeRoute>
+  readonly tryNext: ReadonlySet<RefusalCode>
+  readonly outcome: RouteOutcome
+  /** What is wrong if there are no routes at all. */
+  readonly noRoute: string
+}
+
+export class RouteDialer {
+  readonly #options: RouteDialerOptions
+  readonly #random: () => number
+  /** The node that last admitted a destination of nobody's: asked first, because most edges would say no. */
+  readonly #admitted = new Map<string, string>()
+
+  constructor(options: RouteDialerOptions) {
+    this.#options = options
+    this.#random = options.random ?? Math.random
+  }
+
+  /** Resolves once the far end has connected; rejects with an `OpenError`. */
+  async dial(hostText: string, port: number, options: DialOptions): Promise<DialedRoute> {
+    const host = parseHost(hostText)
+    if (host === undefined) throw new OpenError('invalid', `${JSON.stringify(hostText)} is not a host`)
+    const destination = { host, port }
+    const plan = this.#plan(destination)
+    return await this.#try(plan, { ...options, address: formatDestination(destination) })
+  }
+
+  #plan(destination: Destination): Plan {
+    const { host } = destination
+    const { table, routes, metrics } = this.#options
+    // A node that has proven its name, even before it is registered.
+    const isLiveNode = host.kind === 'name' && routes.of(host.text) !== undefined
+    const choice: RouteChoice = isLiveNode ? { kind: 'node', node: host.text } : table.choose(host)
+    if (choice.kind === 'none') {
+      metrics.choices.inc({ outcome: choice.reason })
+      throw new OpenError('no-route', choice.message)
+    }
+    if (choice.kind === 'node') return this.#planFor(choice.node)
+    const address = formatDestination(destination)
+    const candidates = this.#candidates(choice.tiers, address)
+    const noRoute = `${host.text} belongs to no node, and no edge that may serve such destinations is connected`
+    return { routes: candidates, tryNext: notAdmitted, outcome: 'default', noRoute }
+  }
+
+  #planFor(node: string): Plan {
+    const noRoute = `node ${node} is not connected to this hub`
+    return { routes: routesInto(node, this.#options.routes), tryNext: notAsked, outcome: 'node', noRoute }
+  }
+
+  async #try(plan: Plan, options: RouteDialOptions): Promise<DialedRoute> {
+    const { clock } = this.#options
+    const endMs = clock.monotonicMs() + options.deadlineMs
+    let failure: OpenError | undefined
+    let attempts = 0
+    for (const route of plan.routes) {
+      const deadlineMs = Math.ceil(endMs - clock.monotonicMs())
+      if (attempts === MAX_ROUTE_ATTEMPTS || deadlineMs <= 0 || options.signal?.aborted === true) break
+      attempts += 1
+      try {
+        const stream = await route.dial({ ...options, deadlineMs })
+        this.#count(plan, attempts)
+        if (plan.outcome === 'default') this.#remember(options.address, route.node)
+        return { stream, node: route.node }
+      } catch (error) {
+        failure = openErrorFrom(error)
+        if (!plan.tryNext.has(failure.code)) break
+      }
+    }
+    this.#count(plan, attempts)
+    if (attempts > 1) throw new OpenError(failure?.code ?? 'timeout', `${failure?.message} (${attempts} routes tried)`)
+    throw failure ?? new OpenError('no-route', plan.noRoute)
+  }
+
+  #count({ outcome }: Plan, attempts: number): void {
+    this.#options.metrics.choices.inc({ outcome: attempts === 0 ? 'offline' : outcome })
+  }
+
+  /** A few nodes of the first selection that has any, in random order, each by its best route. */
+  #candidates(tiers: readonly NodeSelection[], address: string): NodeRoute[] {
+    for (const tier of tiers) {
+      const chosen = this.#draw(tier, this.#admitted.get(address))
+      if (chosen.length > 0) return chosen
+    }
+    return []
+  }
+
+  #draw(tier: NodeSelection, first: string | undefined): NodeRoute[] {
+    const { routes } = this.#options
+    const chosen = new Map<string, NodeRoute>()
+    const consider = (node: string): void => {
+      const route = chosen.has(node) || !tier.has(node) ? undefined : bestRoute(node, routes)
+      if (route !== undefined) chosen.set(node, route)
+    }
+    if (first !== undefined) consider(first)
+    const pool = [...routes.all]
+    while (pool.length > 0 && chosen.size < MAX_ROUTE_ATTEMPTS) {
+      const index = Math.floor(this.#random() * pool.length)
+      consider(pool[index]?.node ?? '')
+      // Order does not matter in the pool, so that taking one out is cheap.
+      const last = pool.pop()
+      if (last !== undefined && index < pool.length) pool[index] = last
+    }
+    return [...chosen.values()]
+  }
+
+  #remember(address: string, node: string): void {
+    this.#admitted.delete(address)
+    this.#admitted.set(address, node)
+    if (this.#admitted.size <= MAX_REMEMBERED_DESTINATIONS) return
+    const [oldest = ''] = this.#admitted.keys()
+    this.#admitted.delete(oldest)
+  }
+}
+
+/** The best first. What is behind a route is not looked up before the one ahead of it has failed. */
+function* routesInto(node: string, routes: NodeRoutes): Generator<NodeRoute, void, undefined> {
+  const best = bestRoute(node, routes)
+  if (best === undefined) return
+  yield best
+  const others = routes.all.filter((route) => route.node === node && route !== best && !route.isGoingAway)
+  yield* others.sort((a, b) => b.sinceMs - a.sinceMs)
+}
+
+/** A konnectivity agent that drains still serves where nobody else does; a session of ours that does takes no more streams. */
+function bestRoute(node: string, routes: NodeRoutes): NodeRoute | undefined {
+  return routes.of(node) ?? routes.all.find((route) => route.node === node && route.kind === 'konnectivity')
+}

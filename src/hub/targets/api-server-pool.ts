@@ -1,0 +1,106 @@
+/**
+ * The addresses of the API server. Health is learnt from the dials themselves: the address that answered last is tried first,
+ * one that failed comes last until its time is over, and a dial fails only when all of them have.
+ */
+import type { Socket } from 'node:net'
+import type { Clock } from '../../telemetry/clock.ts'
+import { formatAddress } from '../../telemetry/listen.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { OpenError } from '../../tunnel/open-error.ts'
+import type { TargetAddress } from './target-address.ts'
+import { type DialOptions, inTurn, shareOfTime, type TargetDialer } from './target-dialer.ts'
+
+/** An address that failed is a last resort for so long; the time doubles with each failure that follows. */
+export const API_SERVER_BACKOFF_FIRST_MS = 1_000
+/** The most it grows to: an API server that was restarted gets its share of the traffic back soon. */
+export const API_SERVER_BACKOFF_MAX_MS = 30_000
+
+interface Member {
+  readonly address: TargetAddress
+  readonly text: string
+  failures: number
+  avoidUntilMs: number
+}
+
+export interface ApiServerPoolOptions {
+  /** At least one. */
+  readonly addresses: readonly TargetAddress[]
+  readonly dialer: TargetDialer
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+export class ApiServerPool {
+  readonly #dialer: TargetDialer
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #members: readonly Member[]
+  #lastGood: Member | undefined
+
+  constructor({ addresses, dialer, clock, logger }: ApiServerPoolOptions) {
+    this.#dialer = dialer
+    this.#clock = clock
+    this.#logger = logger
+    this.#members = addresses.map((address) => ({
+      address,
+      text: formatAddress(address),
+      failures: 0,
+      avoidUntilMs: Number.NEGATIVE_INFINITY,
+    }))
+  }
+
+  get addresses(): readonly TargetAddress[] {
+    return this.#members.map(({ address }) => address)
+  }
+
+  /** How many addresses failed when they were last tried. */
+  get failing(): number {
+    return this.#members.filter(({ failures }) => failures > 0).length
+  }
+
+  /** Rejects with an `OpenError`, or with the signal's reason. */
+  async dial({ deadlineMs, signal }: DialOptions): Promise<Socket> {
+    const untilMs = this.#clock.monotonicMs() + deadlineMs
+    const order = this.#inOrder()
+    if (order.length === 0) throw new OpenError('no-route', 'the hub knows no address of the API server')
+    return await inTurn(order, 'the API server cannot be reached', signal, async (member, left) => {
+      const limitMs = shareOfTime(untilMs - this.#clock.monotonicMs(), left)
+      return await this.#try(member, { deadlineMs: limitMs, ...(signal && { signal }) })
+    })
+  }
+
+  #inOrder(): Member[] {
+    const nowMs = this.#clock.monotonicMs()
+    const rank = (member: Member): number => {
+      if (member.avoidUntilMs > nowMs) return member.avoidUntilMs - nowMs
+      return member === this.#lastGood ? -1 : 0
+    }
+    return this.#members.toSorted((a, b) => rank(a) - rank(b))
+  }
+
+  async #try(member: Member, options: DialOptions): Promise<Socket> {
+    try {
+      const socket = await this.#dialer.dial(member.address, options)
+      if (member.failures > 0) this.#logger.info({ address: member.text }, 'the API server answers again')
+      member.failures = 0
+      member.avoidUntilMs = Number.NEGATIVE_INFINITY
+      this.#lastGood = member
+      return socket
+    } catch (error) {
+      // Whoever gives up waiting has learnt nothing about the address.
+      if (options.signal?.aborted !== true) this.#failed(member, error)
+      throw error
+    }
+  }
+
+  #failed(member: Member, error: unknown): void {
+    const nowMs = this.#clock.monotonicMs()
+    // Dials that were under way together count once.
+    if (member.avoidUntilMs > nowMs && this.#lastGood !== member) return
+    const waitMs = Math.min(API_SERVER_BACKOFF_MAX_MS, API_SERVER_BACKOFF_FIRST_MS * 2 ** member.failures)
+    member.failures += 1
+    member.avoidUntilMs = nowMs + waitMs
+    if (this.#lastGood === member) this.#lastGood = undefined
+    if (member.failures === 1) this.#logger.warn({ address: member.text, err: error }, 'the API server does not answer')
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Serves the streams that a node opens: the header names a target, the hub connects to it, answers, and joins the two. No byte
+ * of the target goes out before the answer, and each direction ends by itself.
+ */
+import type { Clock } from '../../telemetry/clock.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { type IncomingOpen, receiveOpen } from '../../tunnel/incoming.ts'
+import { OpenError } from '../../tunnel/open-error.ts'
+import { relay } from '../../tunnel/relay.ts'
+import type { TunnelStream } from '../../tunnel/tunnel-stream.ts'
+import type { Targets } from './targets.ts'
+
+/** One line about denied targets of a node in this time: a node that asks without end must not fill the log. */
+export const DENIAL_LOG_INTERVAL_MS = 10_000
+
+/** Whose streams they are. */
+export interface StreamOwner {
+  /** As the certificate of its session proved it. */
+  readonly node: string
+  /** Counts a stream that was opened; says what speaks against it, if anything does. */
+  countOpen(): string | undefined
+}
+
+export interface StreamServerOptions {
+  readonly targets: Pick<Targets, 'connect'>
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+export class StreamServer {
+  readonly #options: StreamServerOptions
+  #deniedUnlogged = 0
+  #denialLoggedMs = Number.NEGATIVE_INFINITY
+
+  constructor(options: StreamServerOptions) {
+    this.#options = options
+  }
+
+  serve(stream: TunnelStream, owner: StreamOwner): void {
+    receiveOpen(stream, this.#options.clock, (open) => {
+      const overload = owner.countOpen()
+      if (overload === undefined) void this.#answer(open, owner.node)
+      else open.refuse('overloaded', overload)
+    })
+  }
+
+  async #answer(open: IncomingOpen, node: string): Promise<void> {
+    const { target, deadlineMs } = open.header
+    const gone = new AbortController()
+    open.onGone(() => gone.abort(new Error('the opener has gone')))
+    try {
+      const socket = await this.#options.targets.connect({ node, target, deadlineMs, signal: gone.signal })
+      if (open.isGone) socket.destroy()
+      else await relay(open.accept(), socket)
+    } catch (error) {
+      if (!open.isGone) this.#refuse(open, node, error)
+    }
+  }
+
+  #refuse(open: IncomingOpen, node: string, error: unknown): void {
+    if (error instanceof OpenError) {
+      if (error.code === 'denied') this.#logDenial(open, node)
+      open.refuse(error.code, error.message)
+      return
+    }
+    this.#options.logger.error({ err: error, node }, 'a stream could not be served')
+    open.refuse('refused', 'the hub failed; its log says why')
+  }
+
+  #logDenial({ header: { target, source } }: IncomingOpen, node: string): void {
+    const { clock, logger } = this.#options
+    const nowMs = clock.monotonicMs()
+    if (nowMs - this.#denialLoggedMs < DENIAL_LOG_INTERVAL_MS) {
+      this.#deniedUnlogged += 1
+      return
+    }
+    logger.warn({ node, target, claimedSource: source, andOthers: this.#deniedUnlogged }, 'target denied')
+    this.#denialLoggedMs = nowMs
+    this.#deniedUnlogged = 0
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * Connects to a host by TCP. A name may have several addresses: they are tried one after the other, in the order DNS gives,
+ * each with its share of the time, so that one that swallows packets does not cost the others their chance.
+ */
+import { isIP, type Socket } from 'node:net'
+import type { Clock } from '../../telemetry/clock.ts'
+import { formatAddress } from '../../telemetry/listen.ts'
+import { OpenError } from '../../tunnel/open-error.ts'
+import type { TargetAddress } from './target-address.ts'
+import { type Network, systemNetwork } from './tcp.ts'
+import { withinTime } from './time-limit.ts'
+
+/** Addresses of one name that are tried: whoever has more has enough of them. */
+export const MAX_ADDRESSES_PER_NAME = 8
+
+/** For one address while others are left to try: a connection over the slowest healthy link takes a third of it. */
+export const MAX_CONNECT_ATTEMPT_MS = 5_000
+
+export interface DialOptions {
+  readonly deadlineMs: number
+  readonly signal?: AbortSignal
+  /** Whether this address of the host may be connected to; absent: all. */
+  readonly permits?: (ip: string) => boolean
+}
+
+export interface TargetDialerOptions {
+  readonly clock: Clock
+  readonly network?: Network
+}
+
+export class TargetDialer {
+  readonly #clock: Clock
+  readonly #network: Network
+
+  constructor({ clock, network = systemNetwork }: TargetDialerOptions) {
+    this.#clock = clock
+    this.#network = network
+  }
+
+  /** Rejects with an `OpenError`, or with the signal's reason. */
+  async dial(address: TargetAddress, { deadlineMs, signal, permits }: DialOptions): Promise<Socket> {
+    const untilMs = this.#clock.monotonicMs() + deadlineMs
+    const text = formatAddress(address)
+    const found = await this.#addressesOf(address, deadlineMs, signal)
+    const allowed = permits === undefined ? found : found.filter(permits)
+    if (allowed.length === 0)
+      throw new OpenError('denied', `${text} leads to ${found.join(', ')}, which only a rule for that address allows`)
+    return await inTurn(allowed, `cannot connect to ${text}`, signal, (ip, left) => {
+      const limitMs = shareOfTime(untilMs - this.#clock.monotonicMs(), left)
+      return this.#connect(ip, address.port, limitMs, signal)
+    })
+  }
+
+  async #addressesOf(
+    { host }: TargetAddress,
+    limitMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly string[]> {
+    if (isIP(host) !== 0) return [host]
+    const late = (): Error => new OpenError('timeout', `DNS did not answer for ${host} within ${limitMs} ms`)
+    const ask = (until: AbortSignal): Promise<readonly string[]> => this.#network.resolve(host, until)
+    const found = await withinTime({ clock: this.#clock, limitMs, late, signal }, ask).catch((error: unknown) => {
+      if (error instanceof OpenError || signal?.aborted === true) throw error
+      throw new OpenError('dns', `${host} has no address: ${codeOf(error)}`, { cause: error })
+    })
+    if (found.length === 0) throw new OpenError('dns', `${host} has no address`)
+    return found.slice(0, MAX_ADDRESSES_PER_NAME)
+  }
+
+  async #connect(ip: string, port: number, limitMs: number, signal: AbortSignal | undefined): Promise<Socket> {
+    const late = (): Error => new OpenError('timeout', `${ip}: no answer within ${Math.round(limitMs)} ms`)
+    const connect = (until: AbortSignal): Promise<Socket> => this.#network.connect(ip, port, until)
+    return await withinTime({ clock: this.#clock, limitMs, late, signal }, connect).catch((error: unknown) => {
+      if (error instanceof OpenError || signal?.aborted === true) throw error
+      throw failureOf(ip, error)
+    })
+  }
+}
+
+/** What the first of `left` attempts may take: all that is there for the last one. */
+export function shareOfTime(remainingMs: number, left: number): number {
+  const limitMs = Math.max(0, remainingMs)
+  return left <= 1 ? limitMs : Math.min(MAX_CONNECT_ATTEMPT_MS, limitMs / left)
+}
+
+/**
+ * The first that succeeds. Where none does, the error has the code they share, else `refused`, and all their texts. Nothing
+ * further is tried once nobody waits any more.
+ */
+export async function inTurn<T>(
+  candidates: readonly T[],
+  problem: string,
+  signal: AbortSignal | undefined,
+  attempt: (candidate: T, left: number) => Promise<Socket>,
+): Promise<Socket> {
+  const failures: OpenError[] = []
+  for (const [index, candidate] of candidates.entries()) {
+    try {
+      return await attempt(candidate, candidates.length - index)
+    } catch (error) {
+      if (!(error instanceof OpenError) || signal?.aborted === true) throw error
+      failures.push(error)
+    }
+  }
+  const [first] = failures
+  const code = failures.every((failure) => failure.code === first?.code) ? (first?.code ?? 'refused') : 'refused'
+  throw new OpenError(code, `${problem}: ${failures.map(({ message }) => message).join('; ')}`, { cause: failures })
+}
+
+const refusalOfSystemError: Readonly<Record<string, OpenError['code']>> = {
+  ETIMEDOUT: 'timeout',
+  EHOSTUNREACH: 'no-route',
+  ENETUNREACH: 'no-route',
+  EMFILE: 'overloaded',
+  ENFILE: 'overloaded',
+  ENOBUFS: 'overloaded',
+  EADDRNOTAVAIL: 'overloaded',
+}
+
+function failureOf(ip: string, error: unknown): OpenError {
+  const code = codeOf(error)
+  const refusal = refusalOfSystemError[code] ?? 'refused'
+  const text = code === 'ECONNREFUSED' ? 'connection refused' : code
+  return new OpenError(refusal, `${ip}: ${text}`, { cause: error })
+}
+
+function codeOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  return code ?? message
+}

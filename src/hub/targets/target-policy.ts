@@ -1,0 +1,62 @@
+/**
+ * Where the streams of a node may lead: to the API server, and to what the operator listed. Everything else is denied. The
+ * only input is the node that the session's certificate proved; what a stream says of its source counts for nothing.
+ */
+import { isLoopbackAddress, isSpecialAddress } from './special-address.ts'
+import { canonicalIp, parseTargetAddress, type TargetAddress } from './target-address.ts'
+import { ruleCovers, ruleNames, type TargetRule } from './target-rule.ts'
+
+/** The target that always exists. A port behind it (`kube-apiserver:443`) means nothing: the hub knows the port. */
+export const API_SERVER_TARGET = 'kube-apiserver'
+
+export type TargetDecision =
+  | { readonly kind: 'api-server' }
+  | {
+      readonly kind: 'address'
+      readonly address: TargetAddress
+      /** Asked again with each address the host turns out to have: a name must not lead where no rule does. */
+      permits(ip: string): boolean
+    }
+  | { readonly kind: 'denied'; readonly text: string }
+
+export interface TargetPolicyOptions {
+  readonly rules: readonly TargetRule[]
+  /** Any node may also ask for one of these by its address. */
+  readonly apiServers: readonly TargetAddress[]
+}
+
+export class TargetPolicy {
+  readonly #rules: readonly TargetRule[]
+  readonly #apiServers: readonly TargetAddress[]
+
+  constructor({ rules, apiServers }: TargetPolicyOptions) {
+    this.#rules = rules
+    this.#apiServers = apiServers
+  }
+
+  decide(node: string, target: string): TargetDecision {
+    if (target === API_SERVER_TARGET) return { kind: 'api-server' }
+    const address = parseTargetAddress(target)
+    if (address === undefined) {
+      const text = `${JSON.stringify(target)} is no target; name ${API_SERVER_TARGET} or HOST:PORT`
+      return { kind: 'denied', text }
+    }
+    if (address.host === API_SERVER_TARGET) return { kind: 'api-server' }
+    if (this.#apiServers.some(({ host, port }) => host === address.host && port === address.port))
+      return { kind: 'address', address, permits: () => true }
+    if (!this.#rules.some((rule) => ruleCovers(rule, node, address))) {
+      const text = `node ${node} may not open ${target}; the hub allows targets by --allow-target HOST:PORT`
+      return { kind: 'denied', text }
+    }
+    return { kind: 'address', address, permits: (ip) => this.#permits(node, address, ip) }
+  }
+
+  /** A special address must be listed itself. `localhost` says by its name what it is. */
+  #permits(node: string, { host, port }: TargetAddress, ip: string): boolean {
+    const resolved = canonicalIp(ip)
+    if (resolved === undefined) return false
+    if (!isSpecialAddress(resolved)) return true
+    const isNamed = (name: string): boolean => this.#rules.some((rule) => ruleNames(rule, node, { host: name, port }))
+    return isNamed(resolved) || (host === 'localhost' && isNamed(host) && isLoopbackAddress(resolved))
+  }
+}

@@ -1,0 +1,84 @@
+/** The hub's end of the WebSocket carrier: turns an HTTP upgrade into a carrier, or into bytes for a TLS server within. */
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+import type { Carrier } from '../carrier.ts'
+import { SocketCarrier } from '../socket-carrier.ts'
+import { WEBSOCKET_OPTIONS, WebSocketStream } from './websocket-stream.ts'
+
+export const TUNNEL_PATH = '/v1/tunnel'
+/** Session frames right in the WebSocket; who the edge is was settled by the TLS around it. */
+export const WEBSOCKET_PROTOCOL = 'causeway.v1'
+/** TLS in the WebSocket, and the session in that; the TLS around it may end anywhere on the way and proves nothing. */
+export const INNER_TLS_PROTOCOL = 'causeway.v1.inner-tls'
+
+export type TunnelProtocol = typeof WEBSOCKET_PROTOCOL | typeof INNER_TLS_PROTOCOL
+
+/** The request is no WebSocket handshake we understand. Nothing has been sent: the caller answers. */
+export class UpgradeRequestError extends Error {
+  override readonly name = 'UpgradeRequestError'
+  readonly status = 400
+}
+
+/** What the client wants to speak: the one of ours that it names first. */
+export function requestedProtocol(request: IncomingMessage): TunnelProtocol {
+  const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
+  const chosen = offered.find((name) => name === WEBSOCKET_PROTOCOL || name === INNER_TLS_PROTOCOL)
+  if (chosen !== undefined) return chosen
+  throw new UpgradeRequestError(
+    `this path speaks the subprotocols ${WEBSOCKET_PROTOCOL} and ${INNER_TLS_PROTOCOL} only`,
+  )
+}
+
+/** A carrier for a session. The caller has already found out, from the TLS of `socket`, who the edge is. */
+export function acceptWebSocket(request: IncomingMessage, socket: Duplex, head: Buffer): Carrier {
+  const stream = accept(request, socket, head, WEBSOCKET_PROTOCOL)
+  return new SocketCarrier(stream, `websocket ${remoteOf(request)}`)
+}
+
+/**
+ * Bytes on which the edge begins a TLS handshake: to be handed to a TLS server (`server.emit('connection', stream)`) with the
+ * same contexts and checks as the hub's port. The socket that comes out of it belongs in a `SocketCarrier`.
+ */
+export function acceptInnerTls(request: IncomingMessage, socket: Duplex, head: Buffer): Duplex {
+  return accept(request, socket, head, INNER_TLS_PROTOCOL)
+}
+
+const servers: Readonly<Record<TunnelProtocol, WebSocketServer>> = {
+  [WEBSOCKET_PROTOCOL]: serverFor(WEBSOCKET_PROTOCOL),
+  [INNER_TLS_PROTOCOL]: serverFor(INNER_TLS_PROTOCOL),
+}
+
+/** It holds no connections and listens nowhere: it only knows the handshake. */
+function serverFor(protocol: TunnelProtocol): WebSocketServer {
+  return new WebSocketServer({
+    ...WEBSOCKET_OPTIONS,
+    noServer: true,
+    clientTracking: false,
+    handleProtocols: (offered) => offered.has(protocol) && protocol,
+  })
+}
+
+function accept(request: IncomingMessage, socket: Duplex, head: Buffer, protocol: TunnelProtocol): WebSocketStream {
+  const server = servers[protocol]
+  let stream: WebSocketStream | undefined
+  let fault: Error | undefined
+  const onFault = (error: Error): void => {
+    fault = error
+  }
+  // With a listener the library sends no answer of its own. All of this happens before handleUpgrade returns.
+  server.on('wsClientError', onFault)
+  try {
+    server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
+      stream = new WebSocketStream(webSocket, socket)
+    })
+  } finally {
+    server.off('wsClientError', onFault)
+  }
+  if (stream !== undefined) return stream
+  throw new UpgradeRequestError(fault?.message ?? 'the client has gone')
+}
+
+function remoteOf({ socket }: IncomingMessage): string {
+  return `${socket.remoteAddress ?? 'unknown'}:${socket.remotePort ?? 0}`
+}

@@ -1,0 +1,164 @@
+/**
+ * Reaches a hub by whatever carrier gets through: straight TLS, else a WebSocket, through a proxy where one is configured. A
+ * certificate that is not the hub's ends the attempt: no other carrier is tried with a weaker check, since there is none.
+ */
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import { formatAddress, type ListenAddress } from '../../telemetry/listen.ts'
+import type { Carrier } from '../carrier.ts'
+import { SocketCarrier } from '../socket-carrier.ts'
+import { INNER_TLS_PROTOCOL, WEBSOCKET_PROTOCOL } from './accept-websocket.ts'
+import { CarrierMemory, type PlainCarrier } from './carrier-memory.ts'
+import type { Patience } from './deadline.ts'
+import { type CarrierKind, DialError, type FailedAttempt } from './dial-error.ts'
+import type { ProxySettings } from './proxy-settings.ts'
+import { type DialTimeouts, openPath, type Path } from './tcp-path.ts'
+import {
+  type ClientIdentity,
+  handshakeWithHub,
+  handshakeWithMiddleman,
+  SESSION_PROTOCOL,
+  type VerifyPeer,
+} from './tls-handshake.ts'
+import { upgrade } from './upgrade.ts'
+
+/** Each step for itself; a satellite link needs three seconds for the slowest of them. */
+export const DIAL_STEP_TIMEOUT_MS = 10_000
+
+export interface DialHubOptions extends Patience {
+  /** `https://host:port`. */
+  readonly url: URL
+  /** The name to ask for, where it is not the host of the address. */
+  readonly serverName?: string | undefined
+  readonly tls: () => ClientIdentity
+  readonly verifyPeer: VerifyPeer
+  readonly carriers: 'auto' | PlainCarrier
+  readonly proxy?: ProxySettings | undefined
+  /** Of an `https://` proxy, where public CAs do not know it. */
+  readonly proxyCa?: string | undefined
+  /** The mutual handshake runs inside a WebSocket whose own TLS somebody else ends, known by `outerCa` or by public CAs. */
+  readonly innerTls?: { readonly outerCa?: string | undefined } | undefined
+  readonly timeouts?: Partial<DialTimeouts> | undefined
+  /** Shared between calls. */
+  readonly memory?: CarrierMemory | undefined
+}
+
+/** The hub's certificate, for logs. */
+export interface HubCertificateSummary {
+  readonly subject: string
+  readonly issuer: string
+  readonly sha256: string
+  readonly notAfter: string
+}
+
+export interface DialledCarrier {
+  readonly carrier: Carrier
+  readonly kind: CarrierKind
+  /** The proxy on the way. */
+  readonly via: string | undefined
+  /** Of this machine, as the first hop sees it. */
+  readonly localAddress: string | undefined
+  readonly hubCertificate: HubCertificateSummary | undefined
+  /** What was tried before, and why it failed. */
+  readonly attempts: readonly FailedAttempt[]
+}
+
+/** Rejects with a `DialError`, or with the reason of the signal. */
+export async function dialHub(options: DialHubOptions): Promise<DialledCarrier> {
+  if (options.innerTls !== undefined) return await dialInner(options, options.innerTls.outerCa)
+  if (options.carriers !== 'auto') return await dialPlain(options.carriers, options, [])
+  const { url, clock, memory = new CarrierMemory(clock) } = options
+  const attempts: FailedAttempt[] = []
+  for (const kind of memory.order(url)) {
+    try {
+      const dialled = await dialPlain(kind, options, attempts)
+      memory.worked(url, kind)
+      return dialled
+    } catch (error) {
+      if (!(error instanceof DialError)) throw error
+      const isLast = attempts.length > 0
+      if (isLast || !mayDifferElsewhere(error)) {
+        memory.failed(url)
+        throw error.after(attempts)
+      }
+      attempts.push({ kind, error })
+    }
+  }
+  throw new Error('there is no carrier to try')
+}
+
+/** Whether another carrier on the same way may get through: not where the way itself, or the peer, is the trouble. */
+function mayDifferElsewhere({ code, phase, refusal }: DialError): boolean {
+  if (phase === 'handshake') return code === 'alpn' || code === 'tls' || code === 'timeout'
+  return phase === 'upgrade' && refusal === undefined
+}
+
+async function dialPlain(
+  kind: PlainCarrier,
+  options: DialHubOptions,
+  attempts: readonly FailedAttempt[],
+): Promise<DialledCarrier> {
+  const route = routeOf(options)
+  const path = await openPath(route.target, route)
+  const protocol = kind === 'tls' ? SESSION_PROTOCOL : 'http/1.1'
+  const socket = await handshakeWithHub(path.socket, { ...route.hubHandshake, protocol })
+  const carried = kind === 'tls' ? socket : await upgrade(socket, { ...route.upgrade, protocol: WEBSOCKET_PROTOCOL })
+  return dialled(kind, carried, socket, path, route.target, attempts)
+}
+
+async function dialInner(options: DialHubOptions, ca: string | undefined): Promise<DialledCarrier> {
+  if (options.carriers === 'tls') throw new TypeError('inner TLS runs in a WebSocket, and WebSockets are switched off')
+  const route = routeOf(options)
+  const path = await openPath(route.target, route)
+  const { host } = route.target
+  const outer = await handshakeWithMiddleman(path.socket, { ...route.handshake, host, ca, caOption: '--outer-ca' })
+  const stream = await upgrade(outer, { ...route.upgrade, protocol: INNER_TLS_PROTOCOL })
+  const inner = await handshakeWithHub(stream, { ...route.hubHandshake, protocol: SESSION_PROTOCOL })
+  return dialled('websocket+inner-tls', inner, inner, path, route.target, [])
+}
+
+/** What all steps of one attempt have in common. */
+function routeOf(options: DialHubOptions) {
+  const { url, clock, signal, proxy, proxyCa, serverName, verifyPeer } = options
+  const target: ListenAddress = { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 443) }
+  const timeouts: DialTimeouts = { ...defaultTimeouts, ...options.timeouts }
+  const common = { clock, signal, what: `the hub ${formatAddress(target)}` }
+  const handshake = { ...common, host: serverName ?? target.host, limitMs: timeouts.handshakeMs }
+  return {
+    ...{ target, clock, signal, proxy, proxyCa, timeouts, handshake },
+    hubHandshake: { ...handshake, identity: options.tls(), verifyPeer },
+    upgrade: { ...common, url, limitMs: timeouts.upgradeMs },
+  }
+}
+
+const defaultTimeouts: DialTimeouts = {
+  connectMs: DIAL_STEP_TIMEOUT_MS,
+  proxyMs: DIAL_STEP_TIMEOUT_MS,
+  handshakeMs: DIAL_STEP_TIMEOUT_MS,
+  upgradeMs: DIAL_STEP_TIMEOUT_MS,
+}
+
+function dialled(
+  kind: CarrierKind,
+  carried: ConstructorParameters<typeof SocketCarrier>[0],
+  hub: TLSSocket,
+  { socket, via }: Path,
+  target: ListenAddress,
+  attempts: readonly FailedAttempt[],
+): DialledCarrier {
+  const description = `${kind} ${formatAddress(target)}${via === undefined ? '' : ` via ${via}`}`
+  const { localAddress }: Socket = socket
+  const carrier = new SocketCarrier(carried, description)
+  return { carrier, kind, via, localAddress, hubCertificate: summaryOf(hub), attempts }
+}
+
+function summaryOf(socket: TLSSocket): HubCertificateSummary | undefined {
+  const certificate = socket.getPeerX509Certificate()
+  if (certificate === undefined) return undefined
+  const { subject, issuer, fingerprint256: sha256, validTo: notAfter } = certificate
+  return { subject: oneLine(subject), issuer: oneLine(issuer), sha256, notAfter }
+}
+
+function oneLine(name: string | undefined): string {
+  return (name ?? '').replaceAll('\n', ', ')
+}

@@ -1,0 +1,154 @@
+/** A byte stream to an address: straight, or through an HTTP proxy by CONNECT. */
+import { once } from 'node:events'
+import { type IncomingMessage, request as sendRequest } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { formatAddress, type ListenAddress } from '../../telemetry/listen.ts'
+import { type Patience, within } from './deadline.ts'
+import { connectFailure, DialError } from './dial-error.ts'
+import type { HttpProxy, ProxySettings } from './proxy-settings.ts'
+import { handshakeWithMiddleman } from './tls-handshake.ts'
+
+/** Idle time before the kernel asks whether the far machine is still there; the session's own pings ask far sooner. */
+export const CARRIER_KEEP_ALIVE_MS = 30_000
+
+export interface DialTimeouts {
+  /** For a TCP connection, name resolution included. */
+  readonly connectMs: number
+  /** For a proxy to connect us. */
+  readonly proxyMs: number
+  /** For one TLS handshake. */
+  readonly handshakeMs: number
+  /** For the answer to the request for a WebSocket. */
+  readonly upgradeMs: number
+}
+
+export interface PathOptions extends Patience {
+  readonly proxy?: ProxySettings | undefined
+  /** Of an `https://` proxy, where public CAs do not know it. */
+  readonly proxyCa?: string | undefined
+  readonly timeouts: DialTimeouts
+}
+
+export interface Path {
+  readonly socket: Socket
+  /** The proxy it leads through. */
+  readonly via: string | undefined
+}
+
+export async function openPath(target: ListenAddress, options: PathOptions): Promise<Path> {
+  const proxy = options.proxy?.proxyFor(target.host, target.port)
+  const what = `the hub ${formatAddress(target)}`
+  if (proxy === undefined) return { socket: await connectTcp(target, what, 'connect', options), via: undefined }
+  const via = formatAddress(proxy)
+  const socket = await connectProxy(proxy, `the proxy ${via} (HTTPS_PROXY)`, options)
+  return { socket: await askProxy(socket, target, proxy, options), via }
+}
+
+async function connectTcp(
+  { host, port }: ListenAddress,
+  what: string,
+  phase: 'connect' | 'proxy',
+  options: PathOptions,
+): Promise<Socket> {
+  const { connectMs } = options.timeouts
+  const late = (): Error => {
+    const message = `no connection to ${what} within ${connectMs / 1000} s; a firewall may swallow the packets`
+    return new DialError('timeout', phase, message)
+  }
+  options.signal.throwIfAborted()
+  const socket = connect({
+    host,
+    port,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: CARRIER_KEEP_ALIVE_MS,
+  })
+  socket.on('error', () => {})
+  try {
+    await within(options, connectMs, late, async (signal) => void (await once(socket, 'connect', { signal })))
+    return socket
+  } catch (error) {
+    socket.destroy()
+    throw error instanceof DialError || options.signal.aborted ? error : connectFailure(what, phase, error)
+  }
+}
+
+async function connectProxy(proxy: HttpProxy, what: string, options: PathOptions): Promise<Socket> {
+  const socket = await connectTcp(proxy, what, 'proxy', options)
+  if (!proxy.secure) return socket
+  const { clock, signal, proxyCa: ca, timeouts } = options
+  const caOption = 'NODE_EXTRA_CA_CERTS'
+  try {
+    return await handshakeWithMiddleman(socket, {
+      clock,
+      signal,
+      what,
+      host: proxy.host,
+      ca,
+      caOption,
+      limitMs: timeouts.handshakeMs,
+    })
+  } catch (error) {
+    if (!(error instanceof DialError)) throw error
+    throw new DialError('proxy', 'proxy', error.message, { cause: error })
+  }
+}
+
+async function askProxy(
+  socket: Socket,
+  target: ListenAddress,
+  proxy: HttpProxy,
+  options: PathOptions,
+): Promise<Socket> {
+  const { proxyMs } = options.timeouts
+  const address = formatAddress(target)
+  const name = `the proxy ${formatAddress(proxy)} (HTTPS_PROXY)`
+  const late = (): Error =>
+    new DialError('proxy', 'proxy', `${name} did not connect us to ${address} within ${proxyMs / 1000} s`)
+  try {
+    const answer = await within(options, proxyMs, late, (signal) => requestTunnel(socket, address, proxy, signal))
+    if (answer.statusCode !== 200) throw refusedByProxy(name, address, answer)
+    return socket
+  } catch (error) {
+    socket.destroy()
+    if (error instanceof DialError || options.signal.aborted) throw error
+    throw new DialError('proxy', 'proxy', `${name} is not an HTTP proxy: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function requestTunnel(
+  socket: Socket,
+  address: string,
+  proxy: HttpProxy,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const { authorization } = proxy
+    const request = sendRequest({
+      method: 'CONNECT',
+      path: address,
+      headers: { host: address, ...(authorization && { 'proxy-authorization': authorization }) },
+      createConnection: () => socket,
+      signal,
+    })
+    request.on('error', reject)
+    request.on('connect', (answer, _socket, head) => {
+      // Bytes before our own would belong to a protocol in which the server speaks first.
+      if (head.length > 0) socket.unshift(head)
+      resolve(answer)
+    })
+    request.end()
+  })
+}
+
+function refusedByProxy(name: string, address: string, answer: IncomingMessage): DialError {
+  const { statusCode = 0, statusMessage = '' } = answer
+  const said = `${name} refuses to connect us to ${address}: ${statusCode} ${statusMessage}`.trimEnd()
+  const advice =
+    statusCode === 407
+      ? '; it wants a user and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT'
+      : statusCode >= 500
+        ? '; it may not reach the hub itself'
+        : "; its rules must allow CONNECT to the hub's port, or NO_PROXY must name the hub"
+  return new DialError('proxy', 'proxy', said + advice)
+}
