@@ -25,6 +25,7 @@ import { HttpRoutes } from './serving/http-routes.ts'
 import { createHttpService } from './serving/http-service.ts'
 import { HubListener } from './serving/hub-listener.ts'
 import { createServingMetrics } from './serving/metrics.ts'
+import { selfSignedIdentity } from './serving/self-signed.ts'
 
 export interface ServedCluster extends ClusterSettings {
   /** DNS names by which clients ask for it, where the hub serves several. */
@@ -82,9 +83,10 @@ export async function composeHub(options: HubOptions): Promise<ComposedHub> {
   })
   const http = createHttpService({ routes, clock, logger })
   const choose = doorChooser(options.clusters.map((served, index) => ({ ...served, door: doorOf(clusters, index) })))
+  const nobody = await selfSignedIdentity(clock)
   const limits = new ConnectionLimits()
   const port = (name: string, address: ListenAddress): HubListener =>
-    new HubListener({ name, address, choose, http, limits, metrics, logger })
+    new HubListener({ name, address, choose, http, limits, metrics, logger, nobody })
   const listener = port('hub', options.listen)
   const parts = [
     ...clusters.flatMap((each) => each.parts),

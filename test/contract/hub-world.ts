@@ -49,12 +49,17 @@ export interface HubWorldOptions {
   readonly choose?: (door: ClusterDoor) => ChooseDoor
 }
 
-export interface HubWorld {
+/** Where a hub is, and how to recognise it. */
+export interface HubAddress {
+  readonly port: number
+  readonly cluster: { readonly ca: CertificateAuthority }
+}
+
+export interface HubWorld extends HubAddress {
   readonly clock: ManualClock
   readonly cluster: FakeCluster
   readonly registry: Registry
   readonly running: RunningPart
-  readonly port: number
   readonly gate: WorkGate
   /** Every line of the log so far. */
   readonly log: readonly Record<string, unknown>[]
@@ -167,7 +172,7 @@ export interface ClientResponse {
   readonly body: string
 }
 
-export async function ask(world: HubWorld, request: ClientRequest): Promise<ClientResponse> {
+export async function ask(world: HubAddress, request: ClientRequest): Promise<ClientResponse> {
   return await (request.http2 === true ? askHttp2(world, request) : askHttp1(world, request))
 }
 
@@ -176,12 +181,12 @@ export function codeOf({ status, body }: ClientResponse): string {
   return status === 200 ? 'ok' : (JSON.parse(body) as { code: string }).code
 }
 
-export function tlsOptions(world: HubWorld, credential?: Credential): ConnectionOptions {
+export function tlsOptions(world: HubAddress, credential?: Credential): ConnectionOptions {
   const ca = certificatePem(world.cluster.ca.certificate)
   return { host: '127.0.0.1', port: world.port, servername: SERVER_NAME, ca, ...credential }
 }
 
-async function askHttp1(world: HubWorld, request: ClientRequest): Promise<ClientResponse> {
+async function askHttp1(world: HubAddress, request: ClientRequest): Promise<ClientResponse> {
   const { method = 'GET', path, headers = {}, body, credential } = request
   return await new Promise((resolve, reject) => {
     const outgoing = httpsRequest({ ...tlsOptions(world, credential), agent: false, method, path, headers })
@@ -201,7 +206,7 @@ async function askHttp1(world: HubWorld, request: ClientRequest): Promise<Client
   })
 }
 
-async function askHttp2(world: HubWorld, request: ClientRequest): Promise<ClientResponse> {
+async function askHttp2(world: HubAddress, request: ClientRequest): Promise<ClientResponse> {
   const { method = 'GET', path, headers = {}, body, credential } = request
   const session = connectHttp2(`https://127.0.0.1:${world.port}`, tlsOptions(world, credential))
   try {
@@ -231,7 +236,7 @@ export async function eventually(check: () => void | Promise<void>): Promise<voi
 }
 
 /** Joins by token; the whole answer. */
-export async function join(world: HubWorld, jwt: string | undefined, pem: string | Buffer): Promise<ClientResponse> {
+export async function join(world: HubAddress, jwt: string | undefined, pem: string | Buffer): Promise<ClientResponse> {
   const headers: Record<string, string> = jwt === undefined ? {} : { authorization: `Bearer ${jwt}` }
   return await ask(world, { method: 'POST', path: '/edge.crt', headers, body: pem })
 }

@@ -169,13 +169,11 @@ describeReal('hubs in a real cluster', () => {
   it('never touch the requests of kubelets, and deny whoever imitates ours', async () => {
     const bootstrapper = await clientOf('system:bootstrap:abcdef', 'system:bootstrappers')
     const kubelet = await clientOf('system:node:edge-2', 'system:nodes')
-    await kubectl(plane, [
-      'create',
-      'clusterrolebinding',
-      'bootstrappers',
-      '--clusterrole=system:node-bootstrapper',
-      '--group=system:bootstrappers',
-    ])
+    // May ask for certificates, as anybody who joins nodes may; nobody approves what he asks for.
+    const imitator = (await clientOf('mallory')).resource(certificateSigningRequests)
+    const role = '--clusterrole=system:node-bootstrapper'
+    const who = ['--group=system:bootstrappers', '--user=mallory']
+    await kubectl(plane, ['create', 'clusterrolebinding', 'bootstrappers', role, ...who])
     const requests = cluster.client.resource(certificateSigningRequests)
     const client = edgeClient('edge-2')
     const serving = await client.certificateContent('serving')
@@ -186,8 +184,8 @@ describeReal('hubs in a real cluster', () => {
     await bootstrapper.resource(certificateSigningRequests).create(csr('node-csr-abc', signer.client, clientPem))
     // The very content that the hub itself would ask for, without its marks.
     await kubelet.resource(certificateSigningRequests).create(csr('csr-abc12', signer.serving, servingPem))
-    await requests.create(csr('imitation', signer.serving, servingPem, ours))
-    await requests.create(csr('causeway-edge-client-0123', signer.client, clientPem))
+    await imitator.create(csr('imitation', signer.serving, servingPem, ours))
+    await imitator.create(csr('causeway-edge-client-0123', signer.client, clientPem))
     await vi.waitFor(async () => {
       for (const name of ['imitation', 'causeway-edge-client-0123'])
         expect((await requests.get(name)).status?.conditions).toMatchObject([

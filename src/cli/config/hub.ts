@@ -27,6 +27,7 @@ const clusterOptions = {
     description: 'CA of the edges, in place of the one in the cluster; with --ca-key',
   }),
   caKey: optional({ type: filePath, description: 'key of --ca-cert: RSA or EC, in any common PEM form' }),
+  caPrevious: optional({ type: filePath, description: 'CAs before --ca-cert whose certificates still count' }),
   serverCert: optional({ type: filePath, description: "the hub's own certificate; with --server-key" }),
   serverKey: optional({ type: filePath, description: 'key of --server-cert' }),
   kubernetesCa: optional({

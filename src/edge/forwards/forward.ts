@@ -49,7 +49,7 @@ export class Forward {
   constructor(options: ForwardOptions) {
     this.#options = options
     this.#address = { host: options.bindAddress, port: options.localPort }
-    const settings = { allowHalfOpen: true, pauseOnConnect: true, noDelay: true, keepAlive: true }
+    const settings = { allowHalfOpen: true, noDelay: true, keepAlive: true }
     this.#server = createServer(settings, (socket) => void this.#serve(socket))
   }
 

@@ -172,7 +172,8 @@ async function authorityOf(
   const signing = { certificate, privateKey }
   await checkCanSign(signing, source, clock)
   const isRoot = certificate.subjectDer.equals(certificate.issuerDer)
-  const chainAbove = [...(isRoot ? [] : [certificate, ...above]), ...cross]
+  // What stands after a root in its file can only be its cross-certificates.
+  const chainAbove = [...(isRoot ? above : [certificate, ...above]), ...cross]
   return { signing, trust: [certificate, ...previous], chainAbove }
 }
 

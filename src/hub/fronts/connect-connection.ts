@@ -9,7 +9,6 @@ import { OpenError } from '../../tunnel/open-error.ts'
 import type { RelayResult } from '../../tunnel/relay.ts'
 import type { DialedRoute } from '../routing/route-dialer.ts'
 import { CONNECTED, errorAnswer, refusalAnswer } from './connect-answer.ts'
-import type { FrontDial } from './connect-front.ts'
 import { ConnectHeadReader, type ConnectRequest } from './connect-head.ts'
 import type { FrontClient, FrontConnection } from './front-client.ts'
 import { joinStreams } from './join-streams.ts'
@@ -25,6 +24,13 @@ export const MAX_EARLY_BYTES = 64 * 1024
 export const FIRST_WORD_HOLD_MS = 25
 /** For a refused client to read why before the connection is cut. */
 export const FRONT_LINGER_MS = 2_000
+
+export interface FrontDial {
+  readonly host: string
+  readonly port: number
+  readonly source: string
+  readonly signal: AbortSignal
+}
 
 export interface ConnectConnectionOptions {
   readonly clock: Clock

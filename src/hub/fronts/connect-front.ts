@@ -7,7 +7,7 @@ import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import type { DialedRoute, RouteDialer } from '../routing/route-dialer.ts'
-import { ConnectConnection } from './connect-connection.ts'
+import { ConnectConnection, type FrontDial } from './connect-connection.ts'
 import type { FrontClient, FrontConnection } from './front-client.ts'
 import type { FrontMetrics } from './metrics.ts'
 
@@ -23,13 +23,6 @@ export interface ConnectFrontOptions {
   readonly logger: Logger
   readonly dialTimeoutMs?: number
   readonly maxPendingDials?: number
-}
-
-export interface FrontDial {
-  readonly host: string
-  readonly port: number
-  readonly source: string
-  readonly signal: AbortSignal
 }
 
 export class ConnectFront {

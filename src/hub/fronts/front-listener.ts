@@ -76,6 +76,8 @@ export class FrontListener implements Part {
     }
     this.#sockets.add(socket)
     metrics.connections.inc({ front })
+    // Whoever takes it over hears of its end; an error before that must not end the process.
+    socket.on('error', () => {})
     socket.once('close', () => {
       this.#sockets.delete(socket)
       this.#open.delete(socket)

@@ -60,7 +60,11 @@ export class FrontTls {
       socket.once('error', fail).once('close', onClose)
       socket.once('secure', () => {
         cancel()
-        socket.off('error', fail).off('close', onClose)
+        // Whoever takes it over hears of its end.
+        socket
+          .off('error', fail)
+          .off('close', onClose)
+          .on('error', () => {})
         resolve({ socket, client: this.#clientOf(socket, address) })
       })
     })

@@ -15,8 +15,11 @@ import {
   type HubConnection,
   type OpenConnection,
   presentedCertificates,
+  type ServerIdentity,
 } from './connection.ts'
 import type { ConnectionLimits, Ticket } from './connection-limits.ts'
+import { refusalResponse } from './http-message.ts'
+import { sendBare } from './http1.ts'
 import type { ServingMetrics } from './metrics.ts'
 import { sourceOf } from './source-address.ts'
 import { contextOptions, TlsContexts, trustMark } from './tls-context.ts'
@@ -39,6 +42,8 @@ export interface HubListenerOptions {
   readonly metrics: ServingMetrics
   readonly logger: Logger
   readonly handshakeTimeoutMs?: number
+  /** What clients see that named no server and get no door; without it they see the handshake fail. */
+  readonly nobody?: ServerIdentity
 }
 
 export class HubListener implements Part {
@@ -77,7 +82,7 @@ export class HubListener implements Part {
   #createTlsServer(): TlsServer {
     const { tunnel, handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS } = this.#options
     const server = createTlsServer({
-      ...contextOptions(undefined),
+      ...contextOptions(undefined, this.#options.nobody),
       requestCert: true,
       // Every certificate is let in as far as our own checks, which say what is wrong with it.
       rejectUnauthorized: false,
@@ -137,7 +142,7 @@ export class HubListener implements Part {
       const mark = door === undefined ? '' : `${door.serverIdentity().certificatePem}${trustMark(door)}`
       if (mark === this.#unnamedMark) return
       this.#unnamedMark = mark
-      this.#tls.setSecureContext(contextOptions(door))
+      this.#tls.setSecureContext(contextOptions(door, this.#options.nobody))
     } catch (error) {
       this.#options.logger.error({ err: error }, 'cannot use the server certificate, keeping the one before')
     }
@@ -158,7 +163,11 @@ export class HubListener implements Part {
     const { choose, http, tunnel } = this.#options
     const door = choose(serverNameOf(socket))
     const ticket = this.#tickets.get(connectionKey(socket))
-    if (door instanceof Refusal || ticket === undefined) {
+    if (door instanceof Refusal) {
+      sendBare(socket, refusalResponse(door))
+      return
+    }
+    if (ticket === undefined) {
       socket.destroy()
       return
     }

@@ -10,10 +10,11 @@ import type { ClusterDoor, ServerIdentity } from './connection.ts'
  */
 const secureOptions = constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION
 
-/** Without a door: a context that can complete no handshake. */
-export function contextOptions(door: ClusterDoor | undefined): SecureContextOptions {
+/** Without a door: a certificate that proves nothing, so that a client can at least be told why it gets nowhere. */
+export function contextOptions(door: ClusterDoor | undefined, nobody?: ServerIdentity): SecureContextOptions {
   const fixed = { secureOptions, minVersion: 'TLSv1.2' } as const
-  if (door === undefined) return fixed
+  if (door === undefined)
+    return nobody === undefined ? fixed : { ...fixed, cert: nobody.certificatePem, key: nobody.privateKeyPem }
   const { certificatePem: cert, privateKeyPem: key } = door.serverIdentity()
   // Tells clients which certificate to present. Whether it counts is for peer-check.ts to say.
   return { ...fixed, cert, key, ca: door.cluster.authority().trust.map((ca) => certificatePem(ca)) }

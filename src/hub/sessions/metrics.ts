@@ -84,16 +84,59 @@ export class SessionMetrics {
       for (const session of live) total += of(session)
       return total
     }
-    gauge('causeway_hub_sessions', 'Sessions of edges, those that are being drained included.', registers, () => live.size)
-    gauge('causeway_hub_streams', 'Streams open in sessions.', registers, () => sum(({ streamCount }) => streamCount))
-    counter('causeway_hub_session_received_bytes_total', 'Bytes that came in sessions.', registers, () =>
-      sum(({ counters }) => counters.receivedBytes) + this.#receivedBytes,
-    )
-    counter('causeway_hub_session_sent_bytes_total', 'Bytes sent in sessions.', registers, () =>
-      sum(({ counters }) => counters.sentBytes) + this.#sentBytes,
-    )
-    counter('causeway_hub_streams_refused_total', 'Streams of edges reset because their session had too many.', registers, () =>
-      sum(({ counters }) => counters.refusedStreams) + this.#refusedStreams,
+    gauge(registers, 'causeway_hub_sessions', 'Sessions, those that are being drained included.', () => live.size)
+    gauge(registers, 'causeway_hub_streams', 'Streams open in sessions.', () => sum((session) => session.streamCount))
+    counter(registers, 'causeway_hub_session_received_bytes_total', 'Bytes that came in sessions.', () => {
+      return this.#receivedBytes + sum(({ counters }) => counters.receivedBytes)
+    })
+    counter(registers, 'causeway_hub_session_sent_bytes_total', 'Bytes sent in sessions.', () => {
+      return this.#sentBytes + sum(({ counters }) => counters.sentBytes)
+    })
+    counter(
+      registers,
+      'causeway_hub_streams_refused_total',
+      'Streams reset unseen: their session had too many.',
+      () => {
+        return this.#refusedStreams + sum(({ counters }) => counters.refusedStreams)
+      },
     )
   }
+}
+
+function observeBudget(registers: Registry[], budget: Budget): void {
+  gauge(registers, 'causeway_hub_session_buffered_bytes', 'Bytes that sessions hold, unread and unsent.', () => {
+    return budget.bufferedBytes
+  })
+  gauge(
+    registers,
+    'causeway_hub_session_window_bytes',
+    'Credit given above what every stream has from the start.',
+    () => {
+      return budget.windowBytes
+    },
+  )
+}
+
+function gauge(registers: Registry[], name: string, help: string, value: () => number): Gauge {
+  return new Gauge({
+    name,
+    help,
+    registers,
+    collect() {
+      this.set(value())
+    },
+  })
+}
+
+/** For what is counted elsewhere and never goes back. */
+function counter(registers: Registry[], name: string, help: string, value: () => number): Counter {
+  return new Counter({
+    name,
+    help,
+    registers,
+    collect() {
+      this.reset()
+      this.inc(value())
+    },
+  })
 }

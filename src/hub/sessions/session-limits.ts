@@ -35,4 +35,9 @@ export const DEFAULT_NODE_LIMITS: NodeLimits = {
 }
 
 /** As labels of a metric. */
-export type SessionLimit = 'sessions' | 'sessions-per-node' | 'draining-per-node' | 'streams-per-node' | 'opens-per-node'
+export type SessionLimit =
+  | 'sessions'
+  | 'sessions-per-node'
+  | 'draining-per-node'
+  | 'streams-per-node'
+  | 'opens-per-node'

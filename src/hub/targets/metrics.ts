@@ -1,12 +1,12 @@
 /** Connections to targets in numbers. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { RefusalCode } from '../../tunnel/prelude/answer.ts'
-import type { DialLimit, DialSlots } from './dial-slots.ts'
+import type { DialSlots } from './dial-slots.ts'
 
 /** From a neighbour on the same machine to the longest anybody waits. */
 const durationBuckets = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 10, 30]
 
 export interface TargetMetrics {
+  readonly dials: Gauge
   readonly opens: Counter<'target' | 'code'>
   readonly dialDurations: Histogram
   readonly limits: Counter<'limit'>
@@ -14,20 +14,18 @@ export interface TargetMetrics {
 
 /** As the label `target`: the names of hosts would be labels without end. */
 export type TargetKind = 'api-server' | 'address'
-export type TargetResult = RefusalCode | 'ok' | 'gone'
-export type TargetLimit = DialLimit
 
 export function createTargetMetrics(registry: Registry, slots: DialSlots): TargetMetrics {
   const registers = [registry]
-  new Gauge({
-    name: 'causeway_hub_target_dials',
-    help: 'Connections to targets that are being made.',
-    registers,
-    collect() {
-      this.set(slots.taken)
-    },
-  })
   return {
+    dials: new Gauge({
+      name: 'causeway_hub_target_dials',
+      help: 'Connections to targets that are being made.',
+      registers,
+      collect() {
+        this.set(slots.taken)
+      },
+    }),
     opens: new Counter({
       name: 'causeway_hub_target_opens_total',
       help: 'Targets that nodes asked for: ok, gone if the node did not wait, or the code of the refusal.',

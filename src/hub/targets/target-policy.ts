@@ -15,7 +15,7 @@ export type TargetDecision =
       readonly kind: 'address'
       readonly address: TargetAddress
       /** Asked again with each address the host turns out to have: a name must not lead where no rule does. */
-      permits(ip: string): boolean
+      readonly permits: (ip: string) => boolean
     }
   | { readonly kind: 'denied'; readonly text: string }
 

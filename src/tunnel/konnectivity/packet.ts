@@ -46,27 +46,29 @@ export type Packet =
 
 type KnownType = Exclude<Packet['type'], 'unknown'>
 
-/** In the order of their numbers; the payload of each has the number of its type plus two. */
-const types: readonly KnownType[] = [
-  'dial-request',
-  'dial-response',
-  'close-request',
-  'close-response',
-  'data',
-  'dial-close',
-  'drain',
+/** In the order of their numbers, each with the field that holds its payload. */
+const types: readonly (readonly [KnownType, number])[] = [
+  ['dial-request', 2],
+  ['dial-response', 3],
+  ['close-request', 5],
+  ['close-response', 6],
+  ['data', 4],
+  ['dial-close', 7],
+  ['drain', 8],
 ]
+const lastPayloadField = 8
 const typeField = 1
 const dataField = 3
 
 /** The parts are one message: payload bytes are never copied. */
 export function encodePacket(packet: Exclude<Packet, { type: 'unknown' }>): Uint8Array[] {
-  const number = types.indexOf(packet.type)
+  const number = types.findIndex(([type]) => type === packet.type)
+  const payloadField = types[number]?.[1] ?? 0
   const head = new FieldWriter().number(typeField, number)
-  if (packet.type !== 'data') return [head.block(number + 2, encodePayload(packet)).finish()]
+  if (packet.type !== 'data') return [head.block(payloadField, encodePayload(packet)).finish()]
   const { connectId, data } = packet
   const inner = new FieldWriter().number(1, connectId).blockHead(dataField, data.length).finish()
-  head.blockHead(number + 2, inner.length + data.length)
+  head.blockHead(payloadField, inner.length + data.length)
   return [Buffer.concat([head.finish(), inner]), data]
 }
 
@@ -77,16 +79,16 @@ export function decodePacket(message: Buffer): Packet {
   let number = 0
   for (let field = reader.next(); field !== 0; field = reader.next()) {
     if (field === typeField) number = reader.integer()
-    else if (field >= 2 && field < types.length + 2) {
+    else if (field >= 2 && field <= lastPayloadField) {
       // A message that comes twice is one whose fields are all of them, in order.
       const earlier = payloads.get(field)
       const part = reader.bytes()
       payloads.set(field, earlier === undefined ? part : Buffer.concat([earlier, part]))
     } else reader.skip()
   }
-  const type = types[number]
-  if (type === undefined) return { type: 'unknown', number }
-  return decodePayload(type, new FieldReader(payloads.get(number + 2) ?? Buffer.alloc(0)))
+  const [type, payloadField] = types[number] ?? []
+  if (type === undefined || payloadField === undefined) return { type: 'unknown', number }
+  return decodePayload(type, new FieldReader(payloads.get(payloadField) ?? Buffer.alloc(0)))
 }
 
 function encodePayload(packet: Exclude<Packet, { type: 'unknown' | 'data' }>): Buffer {
