@@ -80,10 +80,8 @@ export function describeCarrierFully(name: string, connect: () => Promise<Cuttab
       const batches = fc.array(fc.array(piece, { maxLength: 12 }), { maxLength: 20 })
       pair = await connect()
       const sinks = [new Sink(pair.near), new Sink(pair.far)] as const
-      const totals = [
-        { bytes: 0, sum: 0 },
-        { bytes: 0, sum: 0 },
-      ] as const
+      const nothing = (): { bytes: number; sum: number } => ({ bytes: 0, sum: 0 })
+      const totals = [nothing(), nothing()] as const
       await fc.assert(
         fc.asyncProperty(batches, batches, async (toFar, toNear) => {
           for (const [total, sent] of [[totals[0], toNear] as const, [totals[1], toFar] as const]) {

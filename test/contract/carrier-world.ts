@@ -101,11 +101,17 @@ export class CarrierHub {
   port = 0
   /** `ALPN name`, for the WebSocket with its subprotocol, of every connection that came through its handshake. */
   readonly log: string[] = []
+  /** Resolves when somebody waits in vain for an answer. */
+  readonly silence: Promise<void>
+  #keepSilent: () => void = () => {}
 
   private constructor(authority: CertificateAuthority, edge: Pems, server: Pems, mood: HubMood) {
     this.authority = authority
     this.edge = edge
     this.#mood = mood
+    this.silence = new Promise((resolve) => {
+      this.#keepSilent = resolve
+    })
     const options: TlsOptions = { ...server, requestCert: true, rejectUnauthorized: false }
     const protocols = [...(mood.protocols ?? ['causeway/1', 'http/1.1', 'h2'])]
     this.#tls = createTlsServer({ ...options, ALPNProtocols: protocols }, (socket) => this.#onSecure(socket))
@@ -167,9 +173,9 @@ export class CarrierHub {
     socket.once('data', (hello: Buffer) => {
       if (cuts !== undefined && hello.includes(cuts)) socket.resetAndDestroy()
       else if (swallows === undefined || !hello.includes(swallows)) {
-        socket.unshift(hello)
+        socket.pause().unshift(hello)
         this.#tls.emit('connection', socket)
-      }
+      } else this.#keepSilent()
     })
   }
 
@@ -191,6 +197,7 @@ export class CarrierHub {
     const { answer, isMute = false } = this.#mood
     this.log.push(`${request.url} ${request.headers['sec-websocket-protocol']}`)
     if (answer !== undefined) socket.end(answer)
+    else if (isMute) this.#keepSilent()
     if (answer !== undefined || isMute) return
     if (requestedProtocol(request) === INNER_TLS_PROTOCOL) {
       this.#innerTls.emit('connection', acceptInnerTls(request, socket, head))

@@ -25,9 +25,14 @@ afterAll(async () => {
 function describeWay(name: string, prepare: () => Promise<Way>): void {
   let way: Promise<Way> | undefined
   describeCarrierFully(name, async () => {
-    if (way === undefined) ways.push((way = prepare()))
+    way ??= remember(prepare())
     return await pairOf(await way)
   })
+}
+
+function remember(way: Promise<Way>): Promise<Way> {
+  ways.push(way)
+  return way
 }
 
 async function pairOf({ hub, options }: Way): Promise<CuttablePair> {

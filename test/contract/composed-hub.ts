@@ -11,7 +11,7 @@ import { composeHub } from '../../src/hub/compose.ts'
 import { readJoinToken } from '../../src/identity/join-token.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
 import { startInOrder } from '../../src/telemetry/part-group.ts'
-import type { HubAddress } from './hub-world.ts'
+import { type HubAddress, SERVER_NAME } from './hub-world.ts'
 import { type OwnApiServer, startOwnApiServer } from './own-api-server.ts'
 
 const namespace = 'causeway-system'
@@ -57,7 +57,7 @@ async function startHub(api: OwnApiServer): Promise<RunningHub> {
   const cluster = {
     name: 'default',
     client: api.client(),
-    addresses: ['127.0.0.1'],
+    addresses: [SERVER_NAME, '127.0.0.1'],
     kubernetesCertificateLifeMs: hourMs,
     clusterDomain: 'cluster.local',
     endpointAddressesOf: () => ['127.0.0.1'],

@@ -65,7 +65,7 @@ export function auditEvent(context: RequestContext, stage: AuditStage, nowMs: nu
     ...(impersonator === undefined ? {} : { impersonatedUser: userFields(context.user) }),
     sourceIPs: [exchange.peer.address],
     ...(userAgent === undefined ? {} : { userAgent }),
-    ...referenceFields(info),
+    ...referenceFields(info, context.createdName),
     ...(answer === undefined
       ? {}
       : { responseStatus: { metadata: {}, ...failureFields(context), code: answer.status } }),
@@ -91,9 +91,10 @@ function userFields({ name, uid, groups, extra }: UserInfo): AuditUser {
   }
 }
 
-function referenceFields(info: RequestInfo): { objectRef?: ObjectReference } {
+function referenceFields(info: RequestInfo, createdName = ''): { objectRef?: ObjectReference } {
   if (info.kind === 'non-resource') return {}
-  const { resource, namespace, name, apiGroup, apiVersion, subresource } = info
+  const { resource, namespace, apiGroup, apiVersion, subresource } = info
+  const name = info.name || createdName
   const objectRef = {
     resource,
     ...(namespace === '' ? {} : { namespace }),

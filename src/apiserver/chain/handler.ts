@@ -27,6 +27,8 @@ export interface RequestContext {
   impersonator?: UserInfo
   /** What authorization said; absent when nobody got to ask. */
   decision?: Decision
+  /** Of the object that a create made; the path does not say it. */
+  createdName?: string
   /** Set when the head of the response is sent. */
   answer?: Answer
   /** Called when the head of a stream is sent; its end is far. */

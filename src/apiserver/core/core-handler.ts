@@ -138,6 +138,7 @@ export class CoreHandler {
     const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
     const object = toStored(await readObject(context, resource), resource.storedApiVersion)
     const item = await createObject(this.#parts.writer, object, writeRequestOf(context, resource))
+    context.createdName = item.object().metadata?.name ?? ''
     await this.#sendItem(context, 201, item, resource, output)
   }
 
@@ -156,9 +157,13 @@ export class CoreHandler {
   async #patch(context: RequestContext, resource: Resource): Promise<void> {
     const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
     const patched = await patchProducer(context, resource)
-    const produce = (old: KubeObject): KubeObject =>
-      toStored(patched(fromStored(old, resource.apiVersion)), resource.storedApiVersion)
-    const { item } = await updateObject(this.#parts.writer, writeRequestOf(context, resource), produce)
+    const request = writeRequestOf(context, resource)
+    const produce = (old: KubeObject): KubeObject => {
+      const object = toStored(patched(fromStored(old, resource.apiVersion)), resource.storedApiVersion)
+      checkName(object, request.name)
+      return object
+    }
+    const { item } = await updateObject(this.#parts.writer, request, produce)
     await this.#sendItem(context, 200, item, resource, output)
   }
 

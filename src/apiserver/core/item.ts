@@ -93,7 +93,8 @@ function insertVersion(value: Buffer, revision: number): Buffer {
   const member = value.indexOf(uidMember)
   if (member === -1) throw new Error('a stored object has no uid')
   const end = value.indexOf(quote, member + uidMember.length) + 1
-  const version = Buffer.from(`,"resourceVersion":"${revision}"`)
+  // What a dry run made was never written and has no version.
+  const version = Buffer.from(revision === 0 ? '' : `,"resourceVersion":"${revision}"`)
   const json = Buffer.allocUnsafeSlow(value.length + version.length)
   value.copy(json, 0, 0, end)
   version.copy(json, end)

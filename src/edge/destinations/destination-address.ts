@@ -68,8 +68,16 @@ const specialRanges: readonly (readonly [string, number])[] = [
   ['ff00::', 8],
 ]
 
-/** Of every special range that holds the address, how many bits it fixes; `undefined` for an ordinary address. */
+/** NAT64 (RFC 6052): the last four bytes are the IPv4 address that is meant. */
+const nat64Prefix = Buffer.from('0064ff9b0000000000000000', 'hex')
+
+/** How many bits the special range fixes that holds the address; `undefined` for an ordinary address. */
 export function specialPrefixOf(ip: string): number | undefined {
+  const bytes = ipAddressBytes(ip)
+  if (bytes?.length === 16 && nat64Prefix.equals(bytes.subarray(0, nat64Prefix.length))) {
+    const meant = specialPrefixOf(bytes.subarray(nat64Prefix.length).join('.'))
+    return meant === undefined ? undefined : nat64Prefix.length * 8 + meant
+  }
   return specialRanges.find(([base, prefix]) => rangeHolds(base, prefix, ip))?.[1]
 }
 

@@ -22,7 +22,7 @@ export type DestinationDecision =
       /** To be tried in turn. */
       readonly candidates: readonly DestinationAddress[]
       /** Asked with each address a name turns out to have: a name must not lead where no rule does. */
-      permits(ip: string): boolean
+      readonly permits: (ip: string) => boolean
     }
   | { readonly kind: 'denied'; readonly text: string }
 

@@ -6,7 +6,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { type ListenAddress, listen } from '../../telemetry/listen.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { OpenError } from '../../tunnel/open-error.ts'
+import { OpenError, openErrorFrom } from '../../tunnel/open-error.ts'
 import type { OutgoingOpen } from '../../tunnel/outgoing.ts'
 import type { OpenHeader } from '../../tunnel/prelude/open-header.ts'
 import { relay } from '../../tunnel/relay.ts'
@@ -119,7 +119,7 @@ export class Forward {
       metrics.answered('ok')
       return
     }
-    const { code, message } = error instanceof OpenError ? error : { code: 'failed', message: String(error) }
+    const { code, message } = openErrorFrom(error)
     metrics.answered(code)
     this.#complain(message, code)
   }

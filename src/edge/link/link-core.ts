@@ -136,7 +136,7 @@ export function step(state: LinkState, input: LinkInput, context: LinkContext): 
       return dialNow(state)
     case 'resumed':
       return resumed(state)
-    case 'stop':
+    default:
       return stop(state)
   }
 }

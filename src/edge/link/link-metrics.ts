@@ -34,53 +34,37 @@ export function createLinkMetrics(registry: Registry, numbers: () => LinkNumbers
 }
 
 function addGauges(registers: Registry[], numbers: () => LinkNumbers): void {
-  new Gauge({
+  const links = new Gauge({
     name: 'causeway_edge_links',
     help: 'Links by state; one for each address of a hub.',
     labelNames: ['state'],
     registers,
-    collect() {
+    collect: () => {
       const { phases } = numbers()
-      for (const state of allPhases) this.set({ state }, phases.filter((phase) => phase === state).length)
+      for (const state of allPhases) links.set({ state }, phases.filter((phase) => phase === state).length)
     },
   })
-  const gauge = (name: string, help: string, value: () => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(value())
-      },
-    })
+  const add = (name: string, help: string, value: () => number): void => {
+    const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(value()) })
   }
-  gauge('causeway_edge_sessions', 'Sessions that are open, those that drain included.', () => numbers().sessions)
-  gauge('causeway_edge_streams', 'Streams that are open, in both directions.', () => numbers().streams)
-  gauge('causeway_edge_buffered_bytes', 'Bytes held in memory for streams.', () => numbers().bufferedBytes)
-  gauge('causeway_edge_session_rtt_seconds', 'Shortest round trip to a hub; NaN where no session is up.', () => {
+  add('causeway_edge_sessions', 'Sessions that are open, those that drain included.', () => numbers().sessions)
+  add('causeway_edge_streams', 'Streams that are open, in both directions.', () => numbers().streams)
+  add('causeway_edge_buffered_bytes', 'Bytes held in memory for streams.', () => numbers().bufferedBytes)
+  add('causeway_edge_session_rtt_seconds', 'Shortest round trip to a hub; NaN where no session is up.', () => {
     return (numbers().rttMs ?? Number.NaN) / 1000
   })
 }
 
 function addByteCounters(registers: Registry[], numbers: () => LinkNumbers): void {
-  new Counter({
-    name: 'causeway_edge_session_received_bytes_total',
-    help: 'Bytes that came from hubs.',
-    registers,
-    collect() {
-      this.reset()
-      this.inc(numbers().receivedBytes)
-    },
-  })
-  new Counter({
-    name: 'causeway_edge_session_sent_bytes_total',
-    help: 'Bytes that went to hubs.',
-    registers,
-    collect() {
-      this.reset()
-      this.inc(numbers().sentBytes)
-    },
-  })
+  const add = (name: string, help: string, value: () => number): void => {
+    const collect = (): void => {
+      counter.reset()
+      counter.inc(value())
+    }
+    const counter: Counter = new Counter({ name, help, registers, collect })
+  }
+  add('causeway_edge_session_received_bytes_total', 'Bytes that came from hubs.', () => numbers().receivedBytes)
+  add('causeway_edge_session_sent_bytes_total', 'Bytes that went to hubs.', () => numbers().sentBytes)
 }
 
 function createCounters(registers: Registry[]) {

@@ -12,7 +12,10 @@ const head = 'CONNECT 10.0.0.1:10250 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'
 describe('the head of a CONNECT request', () => {
   it('names the destination in its target, whatever its Host says', () => {
     const request = read(head)
-    expect(request).toEqual({ destination: { host: { kind: 'address', text: '10.0.0.1' }, port: 10250 }, rest: Buffer.alloc(0) })
+    expect(request).toEqual({
+      destination: { host: { kind: 'address', text: '10.0.0.1' }, port: 10250 },
+      rest: Buffer.alloc(0),
+    })
   })
 
   it('needs no headers at all', () => {

@@ -2,7 +2,7 @@
 import type { KubeClient } from '../../kube/client/client.ts'
 import { nodes } from '../../kube/client/kinds.ts'
 import type { Node } from '../../kube/client/types.ts'
-import { Reflector, type ReflectorSource } from '../../kube/reflector/reflector.ts'
+import { Reflector } from '../../kube/reflector/reflector.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -12,14 +12,9 @@ import { type NodeFacts, nodeFacts } from './node-facts.ts'
 import { type RouteChoice, RouteTable, type RouteTableOptions } from './route-table.ts'
 
 export interface NodeIndexOptions extends RouteTableOptions {
-  readonly source: ReflectorSource<Node>
+  readonly client: KubeClient
   readonly clock: Clock
   readonly logger: Logger
-}
-
-/** Where a `NodeIndex` gets its Nodes from. */
-export function nodeSource(client: KubeClient): ReflectorSource<Node> {
-  return client.resource(nodes)
 }
 
 export class NodeIndex implements Part {
@@ -28,9 +23,9 @@ export class NodeIndex implements Part {
   readonly #reflector: Reflector<Node>
   readonly #logger: Logger
 
-  constructor({ source, clock, logger, ...table }: NodeIndexOptions) {
+  constructor({ client, clock, logger, ...table }: NodeIndexOptions) {
     this.#table = new RouteTable(table)
-    this.#reflector = new Reflector(source, { clock })
+    this.#reflector = new Reflector(client.resource(nodes), { clock })
     this.#logger = logger
   }
 

@@ -194,7 +194,7 @@ export class HubListener implements Part {
 }
 
 /** Node says `false` where the client named no server. */
-function serverNameOf(socket: TLSSocket): string | undefined {
+export function serverNameOf(socket: TLSSocket): string | undefined {
   const { servername } = socket as { readonly servername?: string | false }
   return servername === false || servername === '' ? undefined : servername
 }

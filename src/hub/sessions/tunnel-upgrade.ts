@@ -4,56 +4,63 @@
  * edge makes a second one inside the WebSocket, and its certificate is the one that is checked.
  */
 import type { IncomingMessage } from 'node:http'
-import type { TLSSocket } from 'node:tls'
-import type { Carrier } from '../../tunnel/carrier.ts'
+import {
+  acceptInnerTls,
+  acceptWebSocket,
+  INNER_TLS_PROTOCOL,
+  requestedProtocol,
+  TUNNEL_PATH,
+  UpgradeRequestError,
+} from '../../tunnel/carriers/accept-websocket.ts'
+import { SocketCarrier } from '../../tunnel/socket-carrier.ts'
 import { Refusal } from '../refusal.ts'
-import type { HubConnection, OpenConnection, Peer } from '../serving/connection.ts'
+import type { HubConnection, OpenConnection } from '../serving/connection.ts'
 import { refusalResponse } from '../serving/http-message.ts'
 import type { UpgradeRoute } from '../serving/http-settings.ts'
 import { sendBare } from '../serving/http1.ts'
+import type { InnerTls } from './inner-tls.ts'
 import type { SessionHost } from './session-host.ts'
-
-export const TUNNEL_PATH = '/v1/tunnel'
-
-export interface InnerTls {
-  /** Whether the request announces a TLS connection inside the WebSocket. */
-  isAskedFor(request: IncomingMessage): boolean
-  /** Upgrades, and does the handshake as a server, within a time limit of its own. Rejects where either fails. */
-  accept(connection: HubConnection, request: IncomingMessage, head: Buffer): Promise<{ peer: Peer; carrier: Carrier }>
-}
 
 export interface TunnelUpgradeOptions {
   readonly host: SessionHost
-  /** Answers 101. Throws, before it has answered, where the request is not right; the client is told the message. */
-  readonly acceptWebSocket: (request: IncomingMessage, socket: TLSSocket, head: Buffer) => Carrier
-  readonly innerTls?: InnerTls
+  readonly innerTls: InnerTls
 }
 
-export function tunnelUpgrade({ host, acceptWebSocket, innerTls }: TunnelUpgradeOptions): UpgradeRoute {
+export function tunnelUpgrade({ host, innerTls }: TunnelUpgradeOptions): UpgradeRoute {
   return {
     path: TUNNEL_PATH,
     handle: (connection, request, head) => {
-      if (innerTls?.isAskedFor(request) === true) return adoptInner(host, innerTls, connection, request, head)
-      const { socket } = connection
+      const refused = (refusal: Refusal): void => sendBare(connection.socket, refusalResponse(explained(refusal)))
+      try {
+        if (requestedProtocol(request) === INNER_TLS_PROTOCOL)
+          return adoptInner(host, innerTls, connection, request, head)
+      } catch (error) {
+        refused(refusalOf(error))
+        return { drain: () => connection.socket.destroy() }
+      }
       return host.whenChecked(connection, {
-        accepted: (peer) =>
-          host.begin(
-            peer,
-            connection,
-            upgraded(() => acceptWebSocket(request, socket, head)),
-          ),
-        refused: (refusal) => sendBare(socket, refusalResponse(explained(refusal))),
+        accepted: (peer) => host.begin(peer, connection, upgraded(connection, request, head)),
+        refused,
       })
     },
   }
 }
 
-function upgraded(accept: () => Carrier): Carrier {
+function upgraded(
+  { socket }: HubConnection,
+  request: IncomingMessage,
+  head: Buffer,
+): ReturnType<typeof acceptWebSocket> {
   try {
-    return accept()
+    return acceptWebSocket(request, socket, head)
   } catch (error) {
-    throw new Refusal('bad-request', (error as Error).message, { cause: error })
+    throw refusalOf(error)
   }
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof UpgradeRequestError) return new Refusal('bad-request', error.message, { cause: error })
+  return new Refusal('internal', 'the connection could not be upgraded', { cause: error })
 }
 
 /** Who presents no certificate here has usually met a proxy on the way. */
@@ -68,16 +75,17 @@ function explained(refusal: Refusal): Refusal {
 function adoptInner(
   host: SessionHost,
   innerTls: InnerTls,
-  connection: HubConnection,
+  outer: HubConnection,
   request: IncomingMessage,
   head: Buffer,
 ): OpenConnection {
-  const { socket } = connection
-  let adopted: OpenConnection = { drain: () => socket.destroy() }
+  const stream = acceptInnerTls(request, outer.socket, head)
+  let adopted: OpenConnection = { drain: () => stream.destroy() }
   const adopt = async (): Promise<void> => {
-    const { peer, carrier } = await innerTls.accept(connection, request, head)
-    adopted = host.adopt({ ...connection, peer }, carrier)
+    const inner = await innerTls.accept(outer, stream)
+    const description = `websocket+tls ${outer.peer.address}:${outer.socket.remotePort}`
+    adopted = host.adopt(inner, new SocketCarrier(inner.socket, description))
   }
-  adopt().catch(() => socket.destroy())
+  adopt().catch(() => outer.socket.destroy())
   return { drain: () => adopted.drain() }
 }

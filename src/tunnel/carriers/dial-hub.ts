@@ -2,11 +2,9 @@
  * Reaches a hub by whatever carrier gets through: straight TLS, else a WebSocket, through a proxy where one is configured. A
  * certificate that is not the hub's ends the attempt: no other carrier is tried with a weaker check, since there is none.
  */
-import type { Socket } from 'node:net'
-import type { TLSSocket } from 'node:tls'
 import { formatAddress, type ListenAddress } from '../../telemetry/listen.ts'
 import type { Carrier } from '../carrier.ts'
-import { SocketCarrier } from '../socket-carrier.ts'
+import { type ByteSocket, SocketCarrier } from '../socket-carrier.ts'
 import { INNER_TLS_PROTOCOL, WEBSOCKET_PROTOCOL } from './accept-websocket.ts'
 import { CarrierMemory, type PlainCarrier } from './carrier-memory.ts'
 import type { Patience } from './deadline.ts'
@@ -15,6 +13,7 @@ import type { ProxySettings } from './proxy-settings.ts'
 import { type DialTimeouts, openPath, type Path } from './tcp-path.ts'
 import {
   type ClientIdentity,
+  type HubCertificateSummary,
   handshakeWithHub,
   handshakeWithMiddleman,
   SESSION_PROTOCOL,
@@ -43,14 +42,6 @@ export interface DialHubOptions extends Patience {
   readonly memory?: CarrierMemory | undefined
 }
 
-/** The hub's certificate, for logs. */
-export interface HubCertificateSummary {
-  readonly subject: string
-  readonly issuer: string
-  readonly sha256: string
-  readonly notAfter: string
-}
-
 export interface DialledCarrier {
   readonly carrier: Carrier
   readonly kind: CarrierKind
@@ -58,7 +49,7 @@ export interface DialledCarrier {
   readonly via: string | undefined
   /** Of this machine, as the first hop sees it. */
   readonly localAddress: string | undefined
-  readonly hubCertificate: HubCertificateSummary | undefined
+  readonly hubCertificate: HubCertificateSummary
   /** What was tried before, and why it failed. */
   readonly attempts: readonly FailedAttempt[]
 }
@@ -101,9 +92,9 @@ async function dialPlain(
   const route = routeOf(options)
   const path = await openPath(route.target, route)
   const protocol = kind === 'tls' ? SESSION_PROTOCOL : 'http/1.1'
-  const socket = await handshakeWithHub(path.socket, { ...route.hubHandshake, protocol })
+  const { socket, certificate } = await handshakeWithHub(path.socket, { ...route.hubHandshake, protocol })
   const carried = kind === 'tls' ? socket : await upgrade(socket, { ...route.upgrade, protocol: WEBSOCKET_PROTOCOL })
-  return dialled(kind, carried, socket, path, route.target, attempts)
+  return dialled({ kind, carried, certificate, path, target: route.target, attempts })
 }
 
 async function dialInner(options: DialHubOptions, ca: string | undefined): Promise<DialledCarrier> {
@@ -113,8 +104,9 @@ async function dialInner(options: DialHubOptions, ca: string | undefined): Promi
   const { host } = route.target
   const outer = await handshakeWithMiddleman(path.socket, { ...route.handshake, host, ca, caOption: '--outer-ca' })
   const stream = await upgrade(outer, { ...route.upgrade, protocol: INNER_TLS_PROTOCOL })
-  const inner = await handshakeWithHub(stream, { ...route.hubHandshake, protocol: SESSION_PROTOCOL })
-  return dialled('websocket+inner-tls', inner, inner, path, route.target, [])
+  const { socket, certificate } = await handshakeWithHub(stream, { ...route.hubHandshake, protocol: SESSION_PROTOCOL })
+  const { target } = route
+  return dialled({ kind: 'websocket+inner-tls', carried: socket, certificate, path, target, attempts: [] })
 }
 
 /** What all steps of one attempt have in common. */
@@ -138,27 +130,20 @@ const defaultTimeouts: DialTimeouts = {
   upgradeMs: DIAL_STEP_TIMEOUT_MS,
 }
 
-function dialled(
-  kind: CarrierKind,
-  carried: ConstructorParameters<typeof SocketCarrier>[0],
-  hub: TLSSocket,
-  { socket, via }: Path,
-  target: ListenAddress,
-  attempts: readonly FailedAttempt[],
-): DialledCarrier {
-  const description = `${kind} ${formatAddress(target)}${via === undefined ? '' : ` via ${via}`}`
-  const { localAddress }: Socket = socket
-  const carrier = new SocketCarrier(carried, description)
-  return { carrier, kind, via, localAddress, hubCertificate: summaryOf(hub), attempts }
+interface Success {
+  readonly kind: CarrierKind
+  readonly carried: ByteSocket
+  readonly certificate: HubCertificateSummary
+  readonly path: Path
+  readonly target: ListenAddress
+  readonly attempts: readonly FailedAttempt[]
 }
 
-function summaryOf(socket: TLSSocket): HubCertificateSummary | undefined {
-  const certificate = socket.getPeerX509Certificate()
-  if (certificate === undefined) return undefined
-  const { subject, issuer, fingerprint256: sha256, validTo: notAfter } = certificate
-  return { subject: oneLine(subject), issuer: oneLine(issuer), sha256, notAfter }
-}
-
-function oneLine(name: string | undefined): string {
-  return (name ?? '').replaceAll('\n', ', ')
+function dialled({ kind, carried, certificate, path, target, attempts }: Success): DialledCarrier {
+  const { via, socket } = path
+  const carrier = new SocketCarrier(
+    carried,
+    `${kind} ${formatAddress(target)}${via === undefined ? '' : ` via ${via}`}`,
+  )
+  return { carrier, kind, via, localAddress: socket.localAddress, hubCertificate: certificate, attempts }
 }

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
+import { type ConnectionOptions, connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls'
 import { type Patience, within } from './deadline.ts'
 import { DialError } from './dial-error.ts'
 
@@ -35,11 +35,26 @@ export interface HubHandshakeOptions extends HandshakeOptions {
   readonly verifyPeer: VerifyPeer
 }
 
+/** The hub's certificate, for logs. */
+export interface HubCertificateSummary {
+  readonly commonName: string
+  readonly issuer: string
+  readonly sha256: string
+  readonly notAfter: string
+}
+
+export interface HubTls {
+  readonly socket: TLSSocket
+  readonly certificate: HubCertificateSummary
+}
+
 /** With the hub: both sides present certificates, and ours is the only judgement of the hub's. */
-export async function handshakeWithHub(stream: Duplex, options: HubHandshakeOptions): Promise<TLSSocket> {
+export async function handshakeWithHub(stream: Duplex, options: HubHandshakeOptions): Promise<HubTls> {
   const { identity, protocol, verifyPeer, what } = options
   // The chain is judged by `verifyPeer`, which knows the pinned CA and says what is wrong in words.
   const socket = await handshake(stream, { ...identity, ALPNProtocols: [protocol], rejectUnauthorized: false }, options)
+  // Before the judgement: Node's client gives the certificates as X509Certificate objects once only.
+  const certificate = summaryOf(socket)
   const fault = judge(socket, verifyPeer)
   if (fault !== undefined) {
     socket.destroy()
@@ -49,7 +64,22 @@ export async function handshakeWithHub(stream: Duplex, options: HubHandshakeOpti
     socket.destroy()
     throw new DialError('alpn', 'handshake', `${what} does not offer ${SESSION_PROTOCOL}`)
   }
-  return socket
+  return { socket, certificate }
+}
+
+function summaryOf(socket: TLSSocket): HubCertificateSummary {
+  const {
+    subject,
+    issuer,
+    fingerprint256,
+    valid_to: notAfter,
+  } = socket.getPeerCertificate() as Partial<PeerCertificate>
+  return {
+    commonName: String(subject?.CN ?? ''),
+    issuer: String(issuer?.CN ?? ''),
+    sha256: fingerprint256 ?? '',
+    notAfter: notAfter ?? '',
+  }
 }
 
 /** With somebody in between, known by public CAs or by `ca`; it gets to see no certificate of ours. */

@@ -17,6 +17,8 @@ export interface IncomingDialsOptions {
   send(packet: SentPacket): void
   /** Makes the target a connection of the link and returns its identifier. Nothing is sent before the next turn. */
   connect(target: Duplex): number
+  /** A dial has ended without a connection. */
+  failed(): void
 }
 
 export class IncomingDials {
@@ -40,8 +42,11 @@ export class IncomingDials {
   }
 
   cancel(random: bigint): void {
-    this.#pending.get(random)?.abort()
+    const control = this.#pending.get(random)
+    if (control === undefined) return
     this.#pending.delete(random)
+    control.abort()
+    this.#options.failed()
   }
 
   cancelAll(): void {
@@ -81,5 +86,6 @@ export class IncomingDials {
 
   #refuse(address: string, random: bigint, error: OpenError): void {
     this.#options.send({ type: 'dial-response', random, connectId: 0, error: dialErrorText(address, error) })
+    this.#options.failed()
   }
 }

@@ -326,6 +326,8 @@ describe('readers that do not keep up', () => {
     const world = agent({ answer: async () => target, isSingleUse: true })
     world.session.receive({ type: 'dial-request', protocol: 'tcp', address: 'a:1', random: 1n })
     await turn()
+    // One block is with the target already.
+    world.session.receive(data(1, block))
     fill(world, 1)
     expect(world.port.isPaused).toBe(true)
     await world.clock.advance(60_000)

@@ -39,7 +39,7 @@ export interface PacketSessionOptions {
   readonly onStalled?: () => void
   /** The peer asks not to be given new work. */
   readonly onDrain?: () => void
-  /** The last connection has gone. */
+  /** The last connection, or the last dial, has gone. */
   readonly onIdle?: () => void
 }
 
@@ -82,6 +82,7 @@ export class PacketSession {
       hasRoom: () => this.#hasRoom,
       send: (packet) => this.#send(packet),
       connect: (target) => this.#connect(target),
+      failed: () => this.#checkIdle(),
     })
   }
 
@@ -214,7 +215,11 @@ export class PacketSession {
     entry.cancelLimit()
     this.#entries.delete(connectId)
     entry.connection.over()
-    if (this.streamCount === 0) this.#options.onIdle?.()
+    this.#checkIdle()
+  }
+
+  #checkIdle(): void {
+    if (this.streamCount === 0 && this.#end === undefined) this.#options.onIdle?.()
   }
 
   #send(packet: SentPacket): void {

@@ -1,0 +1,21 @@
+/** Numbers about the addresses that an edge puts on its machine. */
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+export interface NetworkMetrics {
+  addresses(count: number): void
+  repaired(): void
+}
+
+export function createNetworkMetrics(registry: Registry): NetworkMetrics {
+  const addresses = new Gauge({
+    name: 'causeway_edge_interface_addresses',
+    help: 'Addresses that this edge has put on its machine.',
+    registers: [registry],
+  })
+  const repairs = new Counter({
+    name: 'causeway_edge_interface_repairs_total',
+    help: 'Times that an address had vanished and was put back.',
+    registers: [registry],
+  })
+  return { addresses: (count) => addresses.set(count), repaired: () => repairs.inc() }
+}

@@ -1,0 +1,76 @@
+/**
+ * TLS inside a WebSocket, for edges behind a proxy that ends the TLS around it. The same contexts, the same choice of the
+ * cluster by name and the same checks as on the port itself; of the connection around it only the address is kept.
+ */
+import type { Duplex } from 'node:stream'
+import { type SecureContext, TLSSocket } from 'node:tls'
+import type { Clock } from '../../telemetry/clock.ts'
+import { Refusal } from '../refusal.ts'
+import { type ChooseDoor, type HubConnection, presentedCertificates } from '../serving/connection.ts'
+import { HANDSHAKE_TIMEOUT_MS, serverNameOf, TUNNEL_PROTOCOL } from '../serving/hub-listener.ts'
+import { TlsContexts } from '../serving/tls-context.ts'
+
+export interface InnerTlsOptions {
+  readonly choose: ChooseDoor
+  readonly clock: Clock
+}
+
+export class InnerTls {
+  readonly #options: InnerTlsOptions
+  readonly #contexts = new TlsContexts()
+
+  constructor(options: InnerTlsOptions) {
+    this.#options = options
+  }
+
+  /** The connection within; rejects, and destroys the stream, where the handshake fails or takes too long. */
+  async accept(outer: HubConnection, stream: Duplex): Promise<HubConnection> {
+    try {
+      const socket = await this.#handshake(stream)
+      const door = this.#options.choose(serverNameOf(socket))
+      if (door instanceof Refusal) throw door
+      return { socket, door, peer: { ...outer.peer, certificates: presentedCertificates(socket) } }
+    } catch (error) {
+      stream.destroy()
+      throw error
+    }
+  }
+
+  #handshake(stream: Duplex): Promise<TLSSocket> {
+    return new Promise((resolve, reject) => {
+      const socket = new TLSSocket(stream, {
+        isServer: true,
+        secureContext: this.#contextFor(undefined),
+        requestCert: true,
+        // Judged by our own checks, which say what is wrong.
+        rejectUnauthorized: false,
+        ALPNProtocols: [TUNNEL_PROTOCOL],
+        SNICallback: (name, done) => {
+          try {
+            done(null, this.#contextFor(name))
+          } catch (error) {
+            done(error as Error)
+          }
+        },
+      })
+      const cancel = this.#options.clock.schedule(HANDSHAKE_TIMEOUT_MS, () =>
+        socket.destroy(new Error('the TLS handshake in the WebSocket took too long')),
+      )
+      socket.on('error', reject)
+      socket.once('close', () => {
+        cancel()
+        reject(new Error('the connection ended during the TLS handshake in the WebSocket'))
+      })
+      socket.once('secure', () => {
+        cancel()
+        resolve(socket)
+      })
+    })
+  }
+
+  #contextFor(name: string | undefined): SecureContext {
+    const door = this.#options.choose(name)
+    if (door instanceof Refusal) throw door
+    return this.#contexts.for(door)
+  }
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import { FakeNetwork } from '../../../test/contract/fake-network.ts'
+import { ManualClock } from '../../telemetry/clock.ts'
+import { createLogger } from '../../telemetry/logger.ts'
+import { API_SERVER_BACKOFF_FIRST_MS, ApiServerPool } from './api-server-pool.ts'
+import { MAX_CONNECT_ATTEMPT_MS, TargetDialer } from './target-dialer.ts'
+
+const deadlineMs = 30_000
+const [a, b, c] = ['10.0.0.1:6443', '10.0.0.2:6443', '10.0.0.3:6443'] as const
+
+function world() {
+  const clock = new ManualClock()
+  const network = new FakeNetwork()
+  const log: Record<string, unknown>[] = []
+  const destination = { write: (line: string) => log.push(JSON.parse(line) as Record<string, unknown>) }
+  const logger = createLogger({ level: 'info', format: 'json', clock, destination })
+  const addresses = [1, 2, 3].map((last) => ({ host: `10.0.0.${last}`, port: 6443 }))
+  const pool = new ApiServerPool({ addresses, dialer: new TargetDialer({ clock, network }), clock, logger })
+  const tried = async (): Promise<string[]> => {
+    network.asked.length = 0
+    await pool.dial({ deadlineMs }).catch(() => {})
+    return network.asked
+  }
+  return { clock, network, pool, log, tried }
+}
+
+describe('the addresses of the API server', () => {
+  it('are tried in their order, and the one that answered is tried first from then on', async () => {
+    const { network, tried } = world()
+    network.addresses.set(b, 'up')
+    expect(await tried()).toEqual([a, b])
+    expect(await tried()).toEqual([b])
+    network.addresses.set(a, 'up')
+    expect(await tried()).toEqual([b])
+  })
+
+  it('are all tried before a dial fails, and the text says what each did', async () => {
+    const { network, pool, tried } = world()
+    network.addresses.set(b, 'EHOSTUNREACH')
+    expect(await tried()).toEqual([a, b, c])
+    await expect(pool.dial({ deadlineMs })).rejects.toMatchObject({
+      code: 'refused',
+      message: expect.stringMatching(
+        /^the API server cannot be reached: .*10\.0\.0\.1: connection refused; .*EHOSTUNREACH/,
+      ),
+    })
+    expect(pool.failing).toBe(3)
+  })
+
+  it('that failed come last until their time is over, which doubles', async () => {
+    const { clock, network, tried } = world()
+    network.addresses.set(c, 'up')
+    expect(await tried()).toEqual([a, b, c])
+    network.addresses.delete(c)
+    // The two that failed before are nearer to the end of their time than the one that fails now.
+    expect(await tried()).toEqual([c, a, b])
+    await clock.advance(API_SERVER_BACKOFF_FIRST_MS)
+    expect(await tried()).toEqual([a, b, c])
+    await clock.advance(API_SERVER_BACKOFF_FIRST_MS)
+    network.addresses.set(b, 'up')
+    expect(await tried()).toEqual([a, b])
+  })
+
+  it('that swallow packets delay a dial once', async () => {
+    const { clock, network, pool, tried } = world()
+    network.addresses.set(a, 'silent').set(b, 'up')
+    const first = pool.dial({ deadlineMs })
+    await clock.advance(MAX_CONNECT_ATTEMPT_MS)
+    await first
+    expect(await tried()).toEqual([b])
+    expect(pool.failing).toBe(1)
+  })
+
+  it('learn nothing from who gives up', async () => {
+    const { clock, network, pool } = world()
+    network.addresses.set(a, 'silent')
+    const wanted = new AbortController()
+    const dialled = expect(pool.dial({ deadlineMs, signal: wanted.signal })).rejects.toThrow('gone')
+    await clock.advance(0)
+    wanted.abort(new Error('gone'))
+    await dialled
+    expect([pool.failing, network.asked]).toEqual([0, [a]])
+  })
+
+  it('are logged when they fail and when they answer again, not each time', async () => {
+    const { clock, network, tried, log } = world()
+    network.addresses.set(b, 'up')
+    await tried()
+    network.addresses.set(a, 'up').set(b, 'ECONNREFUSED')
+    await tried()
+    await clock.advance(60_000)
+    await tried()
+    const lines = log.map(({ msg, address }) => `${String(address)}: ${String(msg)}`)
+    expect(lines).toEqual([
+      `${a}: the API server does not answer`,
+      `${b}: the API server does not answer`,
+      `${c}: the API server does not answer`,
+      `${a}: the API server answers again`,
+    ])
+  })
+
+  it('are none: there is no route', async () => {
+    const { clock } = world()
+    const logger = createLogger({ level: 'info', format: 'json', clock, destination: { write: () => {} } })
+    const pool = new ApiServerPool({ addresses: [], dialer: new TargetDialer({ clock }), clock, logger })
+    await expect(pool.dial({ deadlineMs })).rejects.toMatchObject({ code: 'no-route' })
+  })
+})
