@@ -14,6 +14,8 @@ export interface BenchCluster {
   /** Good for any number of nodes. */
   readonly jwt: string
   hubMemory(): { readonly nowMiB: number; readonly peakMiB: number }
+  /** Processor time used so far. */
+  cpuMs(): { readonly hub: number; readonly apiServer: number }
   stop(): Promise<void>
 }
 
@@ -31,6 +33,7 @@ export async function startCluster(storage: string, profileDir: string | undefin
     url,
     jwt: readJoinToken(token).jwt,
     hubMemory: () => ({ nowMiB: memoryMiB(hub, 'VmRSS'), peakMiB: memoryMiB(hub, 'VmHWM') }),
+    cpuMs: () => ({ hub: cpuMs(hub), apiServer: cpuMs(api) }),
     stop: async () => {
       for (const child of [hub, api]) {
         child.kill('SIGTERM')
@@ -60,4 +63,11 @@ async function ready(child: ChildProcess): Promise<string> {
 function memoryMiB({ pid }: ChildProcess, field: string): number {
   const kib = new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Number(kib) / 1024
+}
+
+/** User and system time stand in fields 14 and 15, in hundredths of a second; the name before them may hold anything. */
+function cpuMs({ pid }: ChildProcess): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * 10
 }

@@ -1,5 +1,6 @@
 /** The edges of the bench: each a TLS connection of its own with one join, as real ones are. */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
 import { request } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRequest } from '../../src/identity/csr.ts'
@@ -22,15 +23,14 @@ export interface DriverReport {
 }
 
 /** Waits for a task, makes the requests, says `ready`, waits for `go`, and reports. */
-export function drive(): void {
-  process.once('message', (task) => {
-    void prepare(task as DriverTask).then((bodies) => {
-      process.once('message', () => {
-        void run(task as DriverTask, bodies).then((report) => process.send?.(report, () => process.disconnect()))
-      })
-      process.send?.('ready')
-    })
-  })
+export async function drive(): Promise<void> {
+  const [task] = (await once(process, 'message')) as [DriverTask]
+  const bodies = await prepare(task)
+  const go = once(process, 'message')
+  process.send?.('ready')
+  await go
+  const report = await run(task, bodies)
+  process.send?.(report, () => process.disconnect())
 }
 
 async function prepare({ edges }: DriverTask): Promise<string[]> {

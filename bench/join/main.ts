@@ -23,9 +23,8 @@ const { values } = parseArgs({
     driver: { type: 'boolean', default: false },
   },
 })
-const memoryEveryMs = 200
 
-if (values.driver) drive()
+if (values.driver) await drive()
 else await bench(Number(values.edges), Number(values.connections))
 
 async function bench(edges: number, connections: number): Promise<void> {
@@ -38,12 +37,12 @@ async function bench(edges: number, connections: number): Promise<void> {
     )[0]
     if (isReady !== 'ready') throw new Error('the edges could not be made')
     console.log(`${edges} edges, ${connections} at a time, API server on ${values.storage}`)
-    const samples: number[] = []
-    const sampling = setInterval(() => samples.push(cluster.hubMemory().nowMiB), memoryEveryMs)
+    const before = cluster.cpuMs()
     driver.send('go')
     const [report] = (await once(driver, 'message')) as [DriverReport]
-    clearInterval(sampling)
-    print(report, idleMiB, cluster.hubMemory())
+    const after = cluster.cpuMs()
+    const cpuMs = { hub: (after.hub - before.hub) / edges, apiServer: (after.apiServer - before.apiServer) / edges }
+    print(report, cpuMs, idleMiB, cluster.hubMemory())
   } finally {
     await cluster.stop()
   }
@@ -55,11 +54,18 @@ function send(driver: ReturnType<typeof fork>, { edges, connections, url, jwt }:
   })
 }
 
-function print(report: DriverReport, idleMiB: number, memory: { nowMiB: number; peakMiB: number }): void {
+function print(
+  report: DriverReport,
+  cpuMs: { readonly hub: number; readonly apiServer: number },
+  idleMiB: number,
+  memory: { readonly nowMiB: number; readonly peakMiB: number },
+): void {
   const lines: [string, string][] = [
     ['joins per second', report.perSecond.toFixed(1)],
     ['answer, p50 ms', report.p50Ms.toFixed(1)],
     ['answer, p99 ms', report.p99Ms.toFixed(1)],
+    ['hub, CPU ms for each join', cpuMs.hub.toFixed(2)],
+    ['API server, CPU ms for each', cpuMs.apiServer.toFixed(2)],
     ['turned away and repeated', String(report.repeated)],
     ['failed', String(report.failed)],
     ['hub MiB before', idleMiB.toFixed(1)],

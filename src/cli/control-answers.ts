@@ -1,6 +1,7 @@
 /** What roles answer on their control sockets, and how commands read it again. */
 import * as v from 'valibot'
 import type { Claim } from '../hub/claims/claim.ts'
+import type { Hub } from '../hub/hub.ts'
 
 export const nodeEntry = v.object({
   node: v.string(),
@@ -9,6 +10,11 @@ export const nodeEntry = v.object({
   certificateEnds: v.optional(v.string()),
   rotating: v.optional(v.boolean()),
   token: v.optional(v.string()),
+  /** Of the newest way into the node, where this hub has one. */
+  link: v.optional(v.string()),
+  rtt: v.optional(v.string()),
+  linkedSince: v.optional(v.string()),
+  streams: v.optional(v.number()),
 })
 
 export type NodeEntry = v.InferOutput<typeof nodeEntry>
@@ -22,6 +28,23 @@ export function describeClaim(claim: Claim): NodeEntry {
     ...(claim.certificateEndsMs === undefined ? {} : { certificateEnds: isoTime(claim.certificateEndsMs) }),
     rotating: claim.next !== undefined,
     ...(claim.tokenId === undefined ? {} : { token: claim.tokenId }),
+  }
+}
+
+/** What a running hub knows of its nodes: who holds which name, and how they are connected. */
+export function describeNodes({ claims, routes }: Pick<Hub, 'claims' | 'routes'>): NodeEntry[] {
+  return claims.map((claim) => ({ ...describeClaim(claim), ...describeRoute(claim.node, routes) }))
+}
+
+function describeRoute(node: string, routes: Hub['routes']): Partial<NodeEntry> {
+  const own = routes.filter((route) => route.node === node)
+  const newest = own.toSorted((a, b) => b.sinceMs - a.sinceMs)[0]
+  if (newest === undefined) return { link: 'none' }
+  return {
+    link: newest.isGoingAway ? 'draining' : 'up',
+    ...(newest.rttMs === undefined ? {} : { rtt: `${newest.rttMs.toFixed(1)}ms` }),
+    linkedSince: isoTime(newest.sinceMs),
+    streams: own.reduce((sum, { streamCount }) => sum + streamCount, 0),
   }
 }
 

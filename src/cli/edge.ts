@@ -19,6 +19,7 @@ import { addRoleFlags } from './config/flags.ts'
 import { loadConfig } from './config/load.ts'
 import type { CommandContext } from './context.ts'
 import { DataDir } from './data-dir.ts'
+import { edgeNetworkSettings } from './edge-network-settings.ts'
 import { UsageError } from './failure.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
 import { readStandardInput } from './standard-input.ts'
@@ -113,6 +114,7 @@ async function tokenSource(file: string): Promise<TokenSource> {
 async function runEdge(context: CommandContext, config: EdgeConfig): Promise<void> {
   const { clock } = context
   const brought = broughtPaths(config)
+  const network = edgeNetworkSettings(config, context.environment)
   const logger = openLog(context, config)
   const health = new HealthChecks(clock)
   const registry = createRoleRegistry(edgeRole.name, BUILD)
@@ -131,6 +133,7 @@ async function runEdge(context: CommandContext, config: EdgeConfig): Promise<voi
     ...(tokenFile === undefined ? {} : { token: () => tokenSource(tokenFile) }),
     ...(brought === undefined ? {} : { brought }),
     onJoinProgress: (progress) => logProgress(logger, progress),
+    network,
   })
   const control = new ControlSocket(config.dataDir, {
     '/v1/status': () => ({ role: 'edge', version: BUILD.version, pid: process.pid, edge: edge.status }),

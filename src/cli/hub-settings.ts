@@ -11,8 +11,9 @@ import type { ListenAddress } from '../telemetry/listen.ts'
 import { type ClusterConfig, type HubConfig, hubRole, type ListedClusterConfig } from './config/hub.ts'
 import { loadConfig } from './config/load.ts'
 import type { CommandContext } from './context.ts'
-import { UsageError } from './failure.ts'
+import { CommandError, UsageError } from './failure.ts'
 import { connectionOf } from './kube-connection.ts'
+import { networkSettings } from './network-settings.ts'
 
 const defaultName = 'default'
 
@@ -79,6 +80,7 @@ function clusterSettings(
     kubernetesCertificateLifeMs: config.kubernetesCertificateLife,
     clusterDomain: config.clusterDomain,
     endpointAddressesOf: endpointAddressChooser(config.endpointAddresses, config.nodeEndpointAddresses),
+    ...networkSettings(config, client),
   }
 }
 
@@ -112,7 +114,7 @@ function filePair(
   if (certificate === undefined && key === undefined) return undefined
   if (certificate !== undefined && key !== undefined) return { certificate, key }
   const [given, missing] = certificate === undefined ? flags.toReversed() : flags
-  throw new UsageError(`${given} needs ${missing} too: a certificate is of no use without its key`)
+  throw new CommandError(`${given} needs ${missing} too: a certificate is of no use without its key`)
 }
 
 interface AddressRule {

@@ -13,7 +13,7 @@ import { addRoleFlags } from './config/flags.ts'
 import { type HubConfig, hubRole } from './config/hub.ts'
 import { loadConfig } from './config/load.ts'
 import type { CommandContext } from './context.ts'
-import { describeClaim } from './control-answers.ts'
+import { describeNodes } from './control-answers.ts'
 import { DataDir } from './data-dir.ts'
 import { servedClusters } from './hub-settings.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
@@ -62,7 +62,7 @@ async function runHub(context: CommandContext, config: HubConfig): Promise<void>
   })
   const control = new ControlSocket(config.dataDir, {
     '/v1/status': () => ({ role: 'hub', version: BUILD.version, pid: process.pid, hub: { url: hub.url } }),
-    '/v1/nodes': () => hub.claims.map(describeClaim),
+    '/v1/nodes': () => describeNodes(hub),
   })
   const addresses = { listen: config.listen, healthAddress: config.healthAddress }
   const run = {

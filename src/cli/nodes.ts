@@ -28,6 +28,10 @@ Examples:
   causeway nodes forget edge-1 --kubeconfig admin.kubeconfig
 `
 
+const clusterColumns = ['node', 'state', 'since', 'certificateEnds'] as const
+/** A running hub also knows how they are connected. */
+const hubColumns = ['node', 'state', 'link', 'rtt', 'linkedSince', 'certificateEnds'] as const
+
 export function addNodesCommand(program: Command, context: CommandContext): void {
   const nodes = clusterCommand(program, 'nodes', 'list the nodes that have joined, or forget one')
     .option('--data-dir <path>', 'folder of a running hub to ask, in place of the cluster')
@@ -35,7 +39,8 @@ export function addNodesCommand(program: Command, context: CommandContext): void
     .addHelpText('after', HELP)
     .action(async (flags: ClusterFlags & { dataDir?: string; output?: OutputFormat }) => {
       const entries = flags.dataDir === undefined ? await ofCluster(context, flags) : await ofRole(flags.dataDir)
-      await print(context, renderList(entries, ['node', 'state', 'since', 'certificateEnds'], flags.output))
+      const columns = flags.dataDir === undefined ? clusterColumns : hubColumns
+      await print(context, renderList(entries, columns, flags.output))
     })
   clusterCommand(nodes, 'forget', 'release the name of a node and end what its key holds')
     .argument('<node>', 'its name')

@@ -17,6 +17,8 @@ export interface ReadyFacts {
   readonly hub: string
   /** Names of the nodes. */
   readonly edges: readonly string[]
+  /** Where the first edge leads to the API server through the tunnel. */
+  readonly throughEdge: ListenAddress | undefined
 }
 
 export function renderReadyScreen(facts: ReadyFacts): string {
@@ -26,6 +28,7 @@ export function renderReadyScreen(facts: ReadyFacts): string {
     ['hub', facts.hub],
     ['edges', facts.edges.join(', ') || 'none'],
     ['try', `kubectl --kubeconfig ${facts.kubeconfig} get namespaces`],
+    ...throughEdge(facts),
     ['nodes', `npx causeway nodes --data-dir ${facts.dataDir}`],
     ['health', `${health}/readyz?verbose`],
     ['metrics', `${health}/metrics`],
@@ -34,4 +37,9 @@ export function renderReadyScreen(facts: ReadyFacts): string {
   ]
   const lines = rows.map(([name, value]) => `  ${name.padEnd(8)} ${value}`)
   return `ready  causeway ${facts.version}\n${lines.join('\n')}\n`
+}
+
+function throughEdge({ throughEdge: address, kubeconfig }: ReadyFacts): [string, string][] {
+  if (address === undefined) return []
+  return [['edge', `kubectl --kubeconfig ${kubeconfig} --server https://${formatAddress(address)} get namespaces`]]
 }

@@ -3,11 +3,13 @@
  * the API server has just opened, and an edge joins with a token of that cluster.
  */
 import { join } from 'node:path'
+import type { EdgeNetworkSettings } from '../edge/compose.ts'
 import { Edge, type EdgeOptions, type EdgeStatus } from '../edge/edge.ts'
 import { DEFAULT_NAMESPACE } from '../hub/cluster/names.ts'
 import { TokenAdministration } from '../hub/cluster/token-administration.ts'
 import type { HubOptions } from '../hub/compose.ts'
 import { Hub } from '../hub/hub.ts'
+import { API_SERVER_TARGET } from '../hub/targets/target-policy.ts'
 import { KubeClient } from '../kube/client/client.ts'
 import { loadKubeconfig } from '../kube/client/kubeconfig.ts'
 import { ControlSocket } from '../telemetry/control-socket.ts'
@@ -77,6 +79,8 @@ export interface UpEdgeOptions extends Pick<EdgeOptions, 'clock' | 'logger' | 'r
   /** Of all edges; each has a folder in it. */
   readonly folder: string
   readonly upHub: UpHub
+  /** A local port that leads to the API server through the hub; absent: none. */
+  readonly apiServerPort?: number
 }
 
 export class UpEdge implements Part {
@@ -99,13 +103,14 @@ export class UpEdge implements Part {
   }
 
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
-    const { node, folder, upHub, ...common } = this.#options
+    const { node, folder, upHub, apiServerPort, ...common } = this.#options
     const dataDir = join(folder, node)
     const edge = new Edge({
       ...common,
       dataDir,
       hubs: [upHub.hub.url],
       node,
+      network: { carriers: 'auto', destinationRules: [], ...forwardsOf(apiServerPort) },
       token: async () => ({ kind: 'text', text: await upHub.mintToken(node) }),
     })
     const control = new ControlSocket(dataDir, {
@@ -116,4 +121,9 @@ export class UpEdge implements Part {
     this.#edge = edge
     return running
   }
+}
+
+function forwardsOf(localPort: number | undefined): Pick<EdgeNetworkSettings, 'forwards' | 'bindAddress'> {
+  if (localPort === undefined) return { forwards: [] }
+  return { forwards: [{ target: API_SERVER_TARGET, localPort }], bindAddress: '127.0.0.1' }
 }

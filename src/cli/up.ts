@@ -17,7 +17,7 @@ import { addRoleFlags } from './config/flags.ts'
 import { loadConfig } from './config/load.ts'
 import { type UpConfig, upRole } from './config/up.ts'
 import type { CommandContext } from './context.ts'
-import { describeClaim } from './control-answers.ts'
+import { describeNodes } from './control-answers.ts'
 import { DataDir } from './data-dir.ts'
 import { renderReadyScreen } from './ready-screen.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
@@ -35,7 +35,7 @@ Examples:
   causeway up
   kubectl --kubeconfig .causeway/admin.kubeconfig get namespaces
   causeway nodes --data-dir .causeway
-  causeway up --data-dir /tmp/try --secure-port 0 --hub-port 0 --edges 3
+  causeway up --data-dir /tmp/try --secure-port 0 --hub-port 0 --edge-port 0
   CAUSEWAY_UP_LOG_LEVEL=debug causeway up --config up.yaml
 
 A file for --config (paths in it are relative to its folder):
@@ -94,7 +94,7 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
       hub: { url: hub.hub.url },
       edges: edges.map(({ status }) => status),
     }),
-    '/v1/nodes': () => hub.hub.claims.map(describeClaim),
+    '/v1/nodes': () => describeNodes(hub.hub),
   })
   const run = {
     name: upRole.name,
@@ -117,6 +117,7 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
     addressRemedy: addressRemedy(upRole, {
       securePort: address,
       hubPort: { host: '127.0.0.1', port: config.hubPort },
+      edgePort: { host: '127.0.0.1', port: config.edgePort },
       healthAddress: config.healthAddress,
     }),
     onReady: () => {
@@ -129,6 +130,7 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
         server: apiServer.url,
         hub: hub.hub.url,
         edges: edges.map(({ name }) => name),
+        throughEdge: edges[0]?.status.network.forwards[0]?.listen,
         healthAddress: healthServer.boundAddress,
       })
       context.stdout.write(screen)
@@ -145,7 +147,9 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
 function upEdges(config: UpConfig, common: Omit<UpEdgeOptions, 'node' | 'folder'>): UpEdge[] {
   const folder = join(config.dataDir, 'edges')
   return Array.from({ length: config.edges }, (_, index) => {
-    const registry = index === 0 ? common.registry : new Registry()
-    return new UpEdge({ ...common, registry, node: `edge-${index + 1}`, folder })
+    const isFirst = index === 0
+    const registry = isFirst ? common.registry : new Registry()
+    const port = isFirst ? { apiServerPort: config.edgePort } : {}
+    return new UpEdge({ ...common, ...port, registry, node: `edge-${index + 1}`, folder })
   })
 }

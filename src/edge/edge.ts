@@ -1,14 +1,16 @@
 /**
- * The edge as one part of a process: finds out who it is, joins if it must, and keeps that identity good. Without a link it
- * starts all the same, with what is on its disk.
+ * The edge as one part of a process: finds out who it is, joins if it must, keeps that identity good, and holds the links to
+ * its hubs. Without a link it starts all the same, with what is on its disk.
  */
 import { randomInt } from 'node:crypto'
 import type { Registry } from 'prom-client'
+import type { CertificatePair } from '../identity/pair-file.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import { type Health, unhealthy } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import { startInOrder } from '../telemetry/part-group.ts'
+import { composeEdgeNetwork, type EdgeNetwork, type EdgeNetworkSettings, type EdgeNetworkStatus } from './compose.ts'
 import { CheckIn } from './hub/check-in.ts'
 import { HubClient } from './hub/hub-client.ts'
 import { parseHubUrls } from './hub/hub-url.ts'
@@ -17,6 +19,7 @@ import { EdgeFiles } from './identity/edge-files.ts'
 import { type EdgeIdentity, type JoinedIdentity, loadJoinedIdentity } from './identity/edge-identity.ts'
 import { type JoinProgress, type JoinResult, joinHub } from './join/join.ts'
 import type { TokenSource } from './join/token-source.ts'
+import type { LinkIdentity } from './link/dial-session.ts'
 import { createEdgeKeeper } from './rotation/edge-keeper.ts'
 import { createKeeperMetrics, type KeeperMetrics } from './rotation/keeper-metrics.ts'
 
@@ -35,6 +38,7 @@ export interface EdgeOptions {
   /** Present: use these instead of joining. */
   readonly brought?: BroughtPaths
   readonly onJoinProgress?: (progress: JoinProgress) => void
+  readonly network: EdgeNetworkSettings
 }
 
 export class NotJoinedError extends Error {
@@ -46,7 +50,8 @@ interface KeptIdentity {
   readonly identity: EdgeIdentity
   readonly hubs: readonly string[]
   readonly health: () => Health
-  readonly certificate: () => { readonly notAfterMs: number } | undefined
+  readonly trust: LinkIdentity['trust']
+  readonly pair: () => CertificatePair | undefined
   readonly parts: readonly Part[]
 }
 
@@ -55,12 +60,14 @@ export interface EdgeStatus {
   readonly hubs: readonly string[]
   readonly certificateEnds: string | undefined
   readonly identity: Health
+  readonly network: EdgeNetworkStatus
 }
 
 export class Edge implements Part {
   readonly name = 'edge'
   readonly #options: EdgeOptions
   #kept: KeptIdentity | undefined
+  #network: EdgeNetwork | undefined
 
   constructor(options: EdgeOptions) {
     this.#options = options
@@ -68,15 +75,16 @@ export class Edge implements Part {
 
   /** Whether the hub may take this node for who it is. Not whether there is a link: an edge is ready without one. */
   health(): Health {
-    return this.#kept?.health() ?? unhealthy('not started')
+    const identity = this.#kept?.health() ?? unhealthy('not started')
+    return identity.ok ? (this.#network?.health() ?? identity) : identity
   }
 
   get status(): EdgeStatus {
-    if (this.#kept === undefined) throw new Error('the edge has not been started')
-    const { identity, hubs, certificate, health } = this.#kept
-    const endsMs = certificate()?.notAfterMs
+    if (this.#kept === undefined || this.#network === undefined) throw new Error('the edge has not been started')
+    const { identity, hubs, pair, health } = this.#kept
+    const endsMs = pair()?.chain[0].notAfterMs
     const certificateEnds = endsMs === undefined ? undefined : new Date(endsMs).toISOString()
-    return { node: identity.node, hubs, certificateEnds, identity: health() }
+    return { node: identity.node, hubs, certificateEnds, identity: health(), network: this.#network.status() }
   }
 
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
@@ -86,22 +94,33 @@ export class Edge implements Part {
       this.#options.brought === undefined
         ? await this.#joined(logger, metrics, signal)
         : await this.#brought(this.#options.brought, logger, metrics)
-    const running = await startInOrder(kept.parts, signal, fail)
+    const { node } = kept.identity
+    const network = composeEdgeNetwork({
+      ...this.#options,
+      ...this.#options.network,
+      ...kept,
+      node,
+      identity: kept,
+      random,
+    })
     this.#kept = kept
-    return running
+    this.#network = network
+    return await startInOrder([...kept.parts, ...network.parts], signal, fail)
   }
 
   async #joined(logger: Logger, metrics: KeeperMetrics, signal: AbortSignal): Promise<KeptIdentity> {
     const { clock, dataDir } = this.#options
     const files = new EdgeFiles(dataDir)
     const identity = await this.#identity(files, logger, signal)
-    const { keeper, checkIn } = createEdgeKeeper({ identity, files, clock, random, logger, metrics })
+    const onRotated = async (): Promise<void> => await this.#network?.links.rotated()
+    const { keeper, checkIn, hubCa } = createEdgeKeeper({ identity, files, clock, random, logger, metrics, onRotated })
     const trustRefresh = new CheckIn({ present: checkIn, clock, random, logger })
     return {
       identity,
       hubs: identity.record.hubs,
       health: () => keeper.health(),
-      certificate: () => keeper.current()?.chain[0],
+      trust: hubCa,
+      pair: () => keeper.current(),
       parts: [keeper, trustRefresh],
     }
   }
@@ -135,14 +154,16 @@ export class Edge implements Part {
     const { clock, hubs } = this.#options
     const urls = parseHubUrls(hubs)
     const identity = await readBroughtIdentity(paths, clock)
-    const keeper = new BroughtKeeper({ paths, identity, clock, logger, metrics })
+    const onRotated = async (): Promise<void> => await this.#network?.links.rotated()
+    const keeper = new BroughtKeeper({ paths, identity, clock, logger, metrics, onRotated })
     const client = new HubClient({ hubs: urls, clock, trust: () => keeper.hubCa(), pair: () => keeper.current() })
     const checkIn = new CheckIn({ present: (signal) => client.checkIn(signal), clock, random, logger })
     const health = (): Health => {
       const ofFiles = keeper.health()
       return ofFiles.ok ? checkIn.health() : ofFiles
     }
-    return { identity, hubs, health, certificate: () => keeper.current().chain[0], parts: [keeper, checkIn] }
+    const pair = (): CertificatePair => keeper.current()
+    return { identity, hubs, health, trust: () => keeper.hubCa(), pair, parts: [keeper, checkIn] }
   }
 }
 

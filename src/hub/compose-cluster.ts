@@ -1,8 +1,6 @@
 /** One control plane behind the hub, put together: what it knows, who may join it, what its nodes may have signed. */
-import type { Registry } from 'prom-client'
 import type { KubeClient } from '../kube/client/client.ts'
 import { selfSubjectReviews } from '../kube/client/kinds.ts'
-import type { Clock } from '../telemetry/clock.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { CsrKeeper } from './certificates/csr-keeper.ts'
@@ -11,11 +9,17 @@ import { contentFor, NodeCertificates } from './certificates/node-certificates.t
 import { auditReleases } from './claims/metrics.ts'
 import { explained } from './cluster/cluster-error.ts'
 import { type OpenCluster, type OpenClusterOptions, openCluster } from './cluster/open-cluster.ts'
+import {
+  type ComposedNetwork,
+  composeNetwork,
+  type NetworkSettings,
+  type NetworkSurroundings,
+} from './compose-network.ts'
 import type { ClusterDoor } from './serving/connection.ts'
 
 type OpeningOptions = 'namespace' | 'caFiles' | 'serverFiles' | 'addresses' | 'kubernetesCaFile' | 'apiServerName'
 
-export interface ClusterSettings extends Pick<OpenClusterOptions, OpeningOptions> {
+export interface ClusterSettings extends Pick<OpenClusterOptions, OpeningOptions>, NetworkSettings {
   readonly name: string
   readonly client: KubeClient
   /** Of the certificates that the cluster signs for nodes. */
@@ -25,11 +29,8 @@ export interface ClusterSettings extends Pick<OpenClusterOptions, OpeningOptions
 }
 
 /** What all clusters of a hub share. */
-export interface ClusterSurroundings {
-  readonly clock: Clock
-  readonly logger: Logger
+export interface ClusterSurroundings extends NetworkSurroundings {
   readonly audit: Logger
-  readonly registry: Registry
   readonly certificateMetrics: CertificateMetrics
   /** How long an edge's certificate may be used from its issue to the end of any grace. */
   readonly certificateUseMs: number
@@ -39,6 +40,7 @@ export interface ComposedCluster {
   readonly cluster: OpenCluster
   readonly door: ClusterDoor
   readonly certificates: NodeCertificates
+  readonly network: ComposedNetwork
   /** In the order in which they start. */
   readonly parts: readonly Part[]
 }
@@ -54,12 +56,15 @@ export async function composeCluster(
   const content = { ...settings, lifeSeconds: Math.floor(settings.kubernetesCertificateLifeMs / 1000) }
   const csrs = { client, clock, audit, metrics, ownUser: await whoAmI(client) }
   const keeper = new CsrKeeper({ ...csrs, logger, contentFor: (node, purpose) => contentFor(content, node, purpose) })
+  const door: ClusterDoor = { cluster, serverIdentity: serverIdentityOf(cluster) }
+  const network = composeNetwork({ client, cluster, door }, settings, surroundings)
   return {
     cluster,
-    door: { cluster, serverIdentity: serverIdentityOf(cluster) },
+    door,
     certificates: new NodeCertificates({ ...content, ...csrs, keeper }),
+    network,
     // Claims and certificates first: whoever is let in is judged by them.
-    parts: [...cluster.parts, keeper],
+    parts: [...cluster.parts, keeper, ...network.parts],
   }
 }
 

@@ -7,16 +7,24 @@ import type { Clock } from '../telemetry/clock.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
 import type { ListenAddress } from '../telemetry/listen.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
+import { Budget } from '../tunnel/yamux/budget.ts'
 import { certificateRoutes } from './certificates/certificate-routes.ts'
 import { CertificateMetrics } from './certificates/metrics.ts'
 import type { NodeCertificates } from './certificates/node-certificates.ts'
 import { createClaimMetrics } from './claims/metrics.ts'
-import { type ClusterSettings, type ComposedCluster, composeCluster } from './compose-cluster.ts'
+import {
+  type ClusterSettings,
+  type ClusterSurroundings,
+  type ComposedCluster,
+  composeCluster,
+} from './compose-cluster.ts'
+import { createFrontMetrics } from './fronts/metrics.ts'
 import { Attempts } from './join/attempts.ts'
 import { CA_ROUTES } from './join/ca-routes.ts'
 import { edgeCertificateRoute } from './join/edge-certificate.ts'
 import { createJoinMetrics } from './join/metrics.ts'
 import { nodeRoute } from './join/node-route.ts'
+import { createRouteMetrics } from './routing/metrics.ts'
 import { FailureLimiter, WorkGate } from './serving/admission.ts'
 import { doorChooser } from './serving/choose-door.ts'
 import type { ClusterDoor } from './serving/connection.ts'
@@ -26,6 +34,12 @@ import { createHttpService } from './serving/http-service.ts'
 import { HubListener } from './serving/hub-listener.ts'
 import { createServingMetrics } from './serving/metrics.ts'
 import { selfSignedIdentity } from './serving/self-signed.ts'
+import { InnerTls } from './sessions/inner-tls.ts'
+import { SessionMetrics } from './sessions/metrics.ts'
+import { SessionHost } from './sessions/session-host.ts'
+import { tunnelUpgrade } from './sessions/tunnel-upgrade.ts'
+import { DialSlots } from './targets/dial-slots.ts'
+import { createTargetMetrics } from './targets/metrics.ts'
 
 export interface ServedCluster extends ClusterSettings {
   /** DNS names by which clients ask for it, where the hub serves several. */
@@ -57,7 +71,9 @@ export async function composeHub(options: HubOptions): Promise<ComposedHub> {
   const { clock, registry, certificateLifeMs, renewalGraceMs } = options
   const logger = componentLogger(options.logger, 'hub')
   const audit = componentLogger(options.logger, 'audit')
-  const clusters = await composeClusters(options, logger, audit)
+  const budget = new Budget()
+  const sessionMetrics = new SessionMetrics(registry, budget)
+  const clusters = await composeClusters(options, { logger, audit, budget, sessionMetrics })
 
   const gate = new WorkGate()
   const attempts = new Attempts({
@@ -72,7 +88,7 @@ export async function composeHub(options: HubOptions): Promise<ComposedHub> {
       // What a stranger needs to recognise us and the API server.
       ...CA_ROUTES,
       // Joining and rotation: the only route that takes a token, and the only one that an expired certificate may use.
-      edgeCertificateRoute({ clock, attempts, gate, logger, lifeMs: certificateLifeMs, graceMs: renewalGraceMs }),
+      edgeCertificateRoute({ clock, attempts, gate, lifeMs: certificateLifeMs, graceMs: renewalGraceMs }),
       // For nodes, by their certificate.
       nodeRoute({ clock, attempts }),
       ...certificateRoutes({ clock, certificatesOf: certificatesBehind(clusters) }),
@@ -81,34 +97,67 @@ export async function composeHub(options: HubOptions): Promise<ComposedHub> {
     metrics,
     logger,
   })
-  const http = createHttpService({ routes, clock, logger })
   const choose = doorChooser(options.clusters.map((served, index) => ({ ...served, door: doorOf(clusters, index) })))
+  const sessions = new SessionHost({
+    registries: clusters.map(({ network }) => network.sessions),
+    attempts,
+    metrics: sessionMetrics,
+    clock,
+    logger,
+  })
+  const upgrade = tunnelUpgrade({ host: sessions, innerTls: new InnerTls({ choose, clock }) })
+  const http = createHttpService({ routes, upgrade, clock, logger })
   const nobody = await selfSignedIdentity(clock)
   const limits = new ConnectionLimits()
-  const port = (name: string, address: ListenAddress): HubListener =>
-    new HubListener({ name, address, choose, http, limits, metrics, logger, nobody })
-  const listener = port('hub', options.listen)
+  const shared = { choose, limits, metrics, logger, nobody }
+  const listener = new HubListener({ ...shared, name: 'hub', address: options.listen, http, tunnel: sessions.accept })
+  const joinListener = (address: ListenAddress): HubListener =>
+    new HubListener({ ...shared, name: 'join', address, http: createHttpService({ routes, clock, logger }) })
   const parts = [
     ...clusters.flatMap((each) => each.parts),
     listener,
-    ...(options.joinListen === undefined ? [] : [port('join', options.joinListen)]),
+    ...(options.joinListen === undefined ? [] : [joinListener(options.joinListen)]),
   ]
   return { clusters, listener, parts }
 }
 
 /** One after the other: each may have to make its CA, and its errors should stand alone. */
-async function composeClusters(options: HubOptions, logger: Logger, audit: Logger): Promise<ComposedCluster[]> {
+async function composeClusters(
+  options: HubOptions,
+  given: Pick<ClusterSurroundings, 'logger' | 'audit' | 'budget' | 'sessionMetrics'>,
+): Promise<ComposedCluster[]> {
   const { clock, registry, certificateLifeMs, renewalGraceMs } = options
-  const certificateMetrics = new CertificateMetrics(registry)
-  const certificateUseMs = certificateLifeMs + renewalGraceMs
+  const slots = new DialSlots()
+  const surroundings: ClusterSurroundings = {
+    ...given,
+    clock,
+    slots,
+    certificateMetrics: new CertificateMetrics(registry),
+    targetMetrics: createTargetMetrics(registry, slots),
+    frontMetrics: createFrontMetrics(registry),
+    routeMetrics: routeMetricsOf(registry),
+    certificateUseMs: certificateLifeMs + renewalGraceMs,
+  }
   const clusters: ComposedCluster[] = []
-  for (const settings of options.clusters)
-    clusters.push(
-      await composeCluster(settings, { clock, logger, audit, registry, certificateMetrics, certificateUseMs }),
-    )
+  for (const settings of options.clusters) clusters.push(await composeCluster(settings, surroundings))
   const known = clusters.map(({ cluster }) => cluster.claims)
   createClaimMetrics(registry, () => known.flatMap(({ allKnown }) => allKnown), clock)
   return clusters
+}
+
+/** The numbers of all clusters together: each adds its table to what is counted. */
+function routeMetricsOf(registry: Registry): ClusterSurroundings['routeMetrics'] {
+  const tables: { readonly contestedCount: number }[] = []
+  const all = {
+    get contestedCount(): number {
+      return tables.reduce((sum, { contestedCount }) => sum + contestedCount, 0)
+    },
+  }
+  const metrics = createRouteMetrics(registry, all)
+  return (table) => {
+    tables.push(table)
+    return metrics
+  }
 }
 
 function doorOf(clusters: readonly ComposedCluster[], index: number): ClusterDoor {

@@ -4,6 +4,7 @@ import { formatAddress } from '../telemetry/listen.ts'
 import { startInOrder } from '../telemetry/part-group.ts'
 import type { Claim } from './claims/claim.ts'
 import { type ComposedHub, composeHub, type HubOptions } from './compose.ts'
+import type { NodeRoute } from './routing/node-route.ts'
 
 export class Hub implements Part {
   readonly name = 'hub'
@@ -24,6 +25,11 @@ export class Hub implements Part {
   /** The names of nodes and who holds them, as this hub knows them. */
   get claims(): readonly Claim[] {
     return this.#running.clusters.flatMap(({ cluster }) => cluster.claims.allKnown)
+  }
+
+  /** The ways into nodes that are open now. */
+  get routes(): readonly NodeRoute[] {
+    return this.#running.clusters.flatMap(({ network }) => network.routes.all)
   }
 
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {

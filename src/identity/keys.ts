@@ -58,9 +58,7 @@ export function keyKind(key: KeyObject, source: string): KeyKind {
 
 /** By the bytes of the public key: asking Node for the details of a damaged EC key ends the process. */
 function curveOf(key: KeyObject, source: string): EcCurve | undefined {
-  const spki = rethrowAs('malformed-key', `${source} is no whole EC key`, () =>
-    (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'der', type: 'spki' }),
-  )
+  const spki = rethrowAs('malformed-key', `${source} is no whole EC key`, () => publicKeyDer(key))
   return curves.find(([, identifier]) => spki.includes(identifier))?.[0]
 }
 
@@ -139,8 +137,16 @@ export function publicKeyPem(key: KeyObject): string {
   return publicHalf(key).export({ type: 'spki', format: 'pem' }) as string
 }
 
+/** Keys never change, and every question about one begins with these bytes. */
+const publicKeyDers = new WeakMap<KeyObject, Buffer>()
+
+/** Shared by all who ask: not to be written to. */
 export function publicKeyDer(key: KeyObject): Buffer {
-  return publicHalf(key).export({ type: 'spki', format: 'der' })
+  const known = publicKeyDers.get(key)
+  if (known !== undefined) return known
+  const der = publicHalf(key).export({ type: 'spki', format: 'der' })
+  publicKeyDers.set(key, der)
+  return der
 }
 
 /** SHA-256 of the public key's DER: the same for a private key, its public key and every certificate of it. */

@@ -25,6 +25,7 @@ import type { KubeClient } from '../../src/kube/client/client.ts'
 import { ManualClock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
 import { type OwnApiServer, startOwnApiServer } from './own-api-server.ts'
+import { servedCluster } from './served-cluster.ts'
 
 const logger = pino({ level: 'silent' })
 const clock = new ManualClock(Date.now())
@@ -39,18 +40,7 @@ beforeAll(async () => {
   server = await startOwnApiServer()
   client = server.client()
   hub = new Hub({
-    clusters: [
-      {
-        name: 'default',
-        serverNames: [],
-        isDefault: true,
-        client,
-        addresses: ['127.0.0.1'],
-        kubernetesCertificateLifeMs: 86_400_000,
-        clusterDomain: 'cluster.local',
-        endpointAddressesOf: () => ['127.0.0.1'],
-      },
-    ],
+    clusters: [servedCluster(client)],
     clock,
     logger,
     registry: new Registry(),

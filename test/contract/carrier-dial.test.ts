@@ -5,13 +5,9 @@ import { ManualClock, systemClock } from '../../src/telemetry/clock.ts'
 import { listen } from '../../src/telemetry/listen.ts'
 import { CarrierMemory } from '../../src/tunnel/carriers/carrier-memory.ts'
 import { DialError } from '../../src/tunnel/carriers/dial-error.ts'
-import {
-  DIAL_STEP_TIMEOUT_MS,
-  type DialHubOptions,
-  type DialledCarrier,
-  dialHub,
-} from '../../src/tunnel/carriers/dial-hub.ts'
+import { type DialHubOptions, type DialledCarrier, dialHub } from '../../src/tunnel/carriers/dial-hub.ts'
 import { parseProxySettings } from '../../src/tunnel/carriers/proxy-settings.ts'
+import { DIAL_STEP_TIMEOUT_MS } from '../../src/tunnel/carriers/tcp-path.ts'
 import { type ConnectProxyOptions, startConnectProxy, startTlsOpeningProxy } from './carrier-middlemen.ts'
 import { CarrierHub, type HubMood, issuePems, pinned } from './carrier-world.ts'
 import { makeCa } from './edge-hub.ts'
@@ -177,7 +173,8 @@ describe('a hub that refuses the WebSocket', () => {
     const hub = await startHub(refusing('{"code":"certificate-revoked","message":"gone"}', 'retry-after: 7\r\n'))
     const error = await failure(dial({ ...hub.options(), carriers: 'websocket' }))
     const refusal = { status: 403, code: 'certificate-revoked', message: 'gone', retryAfterSeconds: 7 }
-    expect(error).toMatchObject({ code: 'upgrade', phase: 'upgrade', refusal })
+    expect(error).toMatchObject({ code: 'upgrade', phase: 'upgrade' })
+    expect(error.refusal).toEqual(refusal)
     expect(error.message).toContain('gone (certificate-revoked)')
   })
 
@@ -190,6 +187,12 @@ describe('a hub that refuses the WebSocket', () => {
       expect(error.message).toContain('403')
     },
   )
+
+  it('is not believed around inner TLS, where anybody on the way could say it', async () => {
+    const hub = await startHub(refusing('{"code":"certificate-revoked","message":"gone"}'))
+    const error = await failure(dial({ ...hub.options(), innerTls: { outerCa: hub.edge.ca } }))
+    expect(error).toMatchObject({ code: 'upgrade', refusal: { code: 'certificate-revoked', isUnproven: true } })
+  })
 
   it('because it saw no certificate means that somebody opens TLS', async () => {
     const hub = await startHub(refusing('{"code":"certificate-missing","message":"this needs a certificate"}'))
@@ -309,6 +312,14 @@ describe('inner TLS', () => {
     const verifyPeer = pinned(other.authority, '127.0.0.1')
     const error = await failure(dial({ ...hub.options('127.0.0.1', port), verifyPeer, innerTls: { outerCa } }))
     expect(error).toMatchObject({ code: 'intercepted' })
+  })
+
+  it.each(['politely', 'abruptly'] as const)('fails at once where the hub ends the WebSocket %s', async (manner) => {
+    const hub = await startHub({ leavesInnerTls: manner })
+    const error = await failure(
+      dial({ ...hub.options(), clock: new ManualClock(), innerTls: { outerCa: hub.edge.ca } }),
+    )
+    expect(error).toMatchObject({ code: 'tls', phase: 'handshake' })
   })
 
   it('cannot go together with TLS alone', async () => {

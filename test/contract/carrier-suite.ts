@@ -1,5 +1,5 @@
 /** What every carrier has to do beyond the basics of yamux-carrier.ts: volume, pressure, random pieces, and ends. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Carrier } from '../../src/tunnel/carrier.ts'
 import { type CarrierPair, describeCarrier } from './yamux-carrier.ts'

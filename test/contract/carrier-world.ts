@@ -2,7 +2,14 @@
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
 import { createServer as createPort, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { createServer as createTlsServer, type TLSSocket, type TlsOptions, type Server as TlsServer } from 'node:tls'
+import {
+  createSecureContext,
+  createServer as createTlsServer,
+  type SecureContext,
+  type TLSSocket,
+  type TlsOptions,
+  type Server as TlsServer,
+} from 'node:tls'
 import { certificatePem } from '../../src/identity/certificate.ts'
 import { userName } from '../../src/identity/distinguished-name.ts'
 import { type CertificateAuthority, issueCertificate, validityFromNow } from '../../src/identity/issue.ts'
@@ -20,6 +27,7 @@ import {
   requestedProtocol,
 } from '../../src/tunnel/carriers/accept-websocket.ts'
 import type { DialHubOptions } from '../../src/tunnel/carriers/dial-hub.ts'
+import { type InnerTlsOptions, serveInnerTls } from '../../src/tunnel/carriers/serve-inner-tls.ts'
 import type { ClientIdentity, VerifyPeer } from '../../src/tunnel/carriers/tls-handshake.ts'
 import { SocketCarrier } from '../../src/tunnel/socket-carrier.ts'
 import { DAY_MS, makeCa } from './edge-hub.ts'
@@ -42,6 +50,8 @@ export interface HubMood {
   readonly swallows?: string
   /** Answers the request for a WebSocket itself. */
   readonly answer?: string
+  /** How it ends a WebSocket in which an edge begins TLS. */
+  readonly leavesInnerTls?: 'politely' | 'abruptly'
   /** Never answers the request for a WebSocket. */
   readonly isMute?: boolean
 }
@@ -94,7 +104,7 @@ export class CarrierHub {
   readonly #accepted: Accepted[] = []
   readonly #sockets = new Set<Socket>()
   readonly #tls: TlsServer
-  readonly #innerTls: TlsServer
+  readonly #context: SecureContext
   readonly #http = createHttpServer()
   #onAccepted: () => void = () => {}
   #port: Server | undefined
@@ -115,11 +125,11 @@ export class CarrierHub {
     const options: TlsOptions = { ...server, requestCert: true, rejectUnauthorized: false }
     const protocols = [...(mood.protocols ?? ['causeway/1', 'http/1.1', 'h2'])]
     this.#tls = createTlsServer({ ...options, ALPNProtocols: protocols }, (socket) => this.#onSecure(socket))
-    this.#innerTls = createTlsServer({ ...options, ALPNProtocols: ['causeway/1'] }, (socket) => this.#onSession(socket))
+    this.#context = createSecureContext(server)
     this.#http.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
       this.#upgrade(request, socket, head),
     )
-    for (const server of [this.#tls, this.#innerTls]) server.on('tlsClientError', () => {})
+    this.#tls.on('tlsClientError', () => {})
   }
 
   static async start(mood: HubMood = {}, names: readonly string[] = ['127.0.0.1', 'hub.example']): Promise<CarrierHub> {
@@ -200,10 +210,22 @@ export class CarrierHub {
     else if (isMute) this.#keepSilent()
     if (answer !== undefined || isMute) return
     if (requestedProtocol(request) === INNER_TLS_PROTOCOL) {
-      this.#innerTls.emit('connection', acceptInnerTls(request, socket, head))
+      void this.#serveInner(acceptInnerTls(request, socket, head))
       return
     }
     this.#push({ carrier: acceptWebSocket(request, socket, head), peer: commonNameOf(socket as TLSSocket), socket })
+  }
+
+  async #serveInner(stream: Duplex): Promise<void> {
+    const secureContext = this.#context
+    const { leavesInnerTls } = this.#mood
+    if (leavesInnerTls === 'politely') stream.end()
+    else if (leavesInnerTls === 'abruptly') stream.destroy()
+    const SNICallback: InnerTlsOptions['SNICallback'] = (_name, done) => done(null, secureContext)
+    const options = { secureContext, SNICallback, clock: systemClock, limitMs: 10_000 }
+    const socket = await serveInnerTls(stream, options).catch((error: Error) => error)
+    if (socket instanceof Error) this.log.push(socket.message)
+    else this.#onSession(socket)
   }
 
   #push(accepted: Accepted): void {

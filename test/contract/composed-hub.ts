@@ -13,6 +13,7 @@ import { systemClock } from '../../src/telemetry/clock.ts'
 import { startInOrder } from '../../src/telemetry/part-group.ts'
 import { type HubAddress, SERVER_NAME } from './hub-world.ts'
 import { type OwnApiServer, startOwnApiServer } from './own-api-server.ts'
+import { servedCluster } from './served-cluster.ts'
 
 const namespace = 'causeway-system'
 const hourMs = 3_600_000
@@ -43,7 +44,7 @@ export async function startComposedHubs(count: number): Promise<ComposedHubs> {
       return { id, jwt: readJoinToken(text).jwt }
     },
     stop: async () => {
-      await Promise.all(hubs.map(({ stop }) => stop()))
+      await Promise.all(hubs.map((hub) => hub.stop()))
       await api.stop()
     },
   }
@@ -54,16 +55,10 @@ interface RunningHub extends HubAddress {
 }
 
 async function startHub(api: OwnApiServer): Promise<RunningHub> {
-  const cluster = {
-    name: 'default',
-    client: api.client(),
+  const cluster = servedCluster(api.client(), {
     addresses: [SERVER_NAME, '127.0.0.1'],
     kubernetesCertificateLifeMs: hourMs,
-    clusterDomain: 'cluster.local',
-    endpointAddressesOf: () => ['127.0.0.1'],
-    serverNames: [],
-    isDefault: true,
-  }
+  })
   const { parts, listener, clusters } = await composeHub({
     clusters: [cluster],
     clock: systemClock,

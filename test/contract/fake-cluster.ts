@@ -9,10 +9,16 @@ import {
   claimByRotation,
   claimByToken,
   type HeldClaim,
-  type Joining,
   type Presented,
 } from '../../src/hub/claims/claim.ts'
-import type { Claims, Cluster, HubAuthority, JoinTokens, KubernetesTrust } from '../../src/hub/cluster/cluster.ts'
+import type {
+  Claims,
+  Cluster,
+  HubAuthority,
+  JoiningWithCertificate,
+  JoinTokens,
+  KubernetesTrust,
+} from '../../src/hub/cluster/cluster.ts'
 import { Refusal } from '../../src/hub/refusal.ts'
 import { certificatePem } from '../../src/identity/certificate.ts'
 import { userName } from '../../src/identity/distinguished-name.ts'
@@ -110,8 +116,6 @@ export class FakeCluster implements Cluster {
 class FakeClaims implements Claims {
   readonly #clock: Clock
   readonly #claims = new Map<string, Claim>()
-  /** What `certificateIssued` was told. */
-  readonly certificateEnds = new Map<string, number>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -121,22 +125,19 @@ class FakeClaims implements Claims {
     return this.#claims.get(node)
   }
 
-  async byToken(joining: Omit<Joining, 'nowMs'>): Promise<HeldClaim> {
-    return this.#keep(claimByToken(this.known(joining.node), { ...joining, nowMs: this.#clock.nowMs() }))
+  async byToken({ certificateEndsMs, ...joining }: JoiningWithCertificate): Promise<HeldClaim> {
+    const claim = claimByToken(this.known(joining.node), { ...joining, nowMs: this.#clock.nowMs() })
+    return this.#keep({ ...claim, certificateEndsMs })
   }
 
   async byCertificate(presented: Omit<Presented, 'nowMs'>): Promise<HeldClaim> {
     return this.#keep(claimByCertificate(this.known(presented.node), { ...presented, nowMs: this.#clock.nowMs() }))
   }
 
-  async byRotation(node: string, presented: string, wanted: string): Promise<HeldClaim> {
+  async byRotation(node: string, presented: string, wanted: string, certificateEndsMs: number): Promise<HeldClaim> {
     const claim = this.known(node)
     if (claim?.state !== 'held') throw new Refusal('certificate-revoked', `nobody holds ${node}`)
-    return this.#keep(claimByRotation(claim, presented, wanted))
-  }
-
-  async certificateIssued(node: string, endsMs: number): Promise<void> {
-    this.certificateEnds.set(node, endsMs)
+    return this.#keep({ ...claimByRotation(claim, presented, wanted), certificateEndsMs })
   }
 
   async forget(node: string): Promise<boolean> {

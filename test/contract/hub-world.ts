@@ -89,7 +89,7 @@ export async function startHub(options: HubWorldOptions = {}): Promise<HubWorld>
     clock,
   })
   const lives = { lifeMs: NODE_CERTIFICATE_LIFE_MS, graceMs: NODE_CERTIFICATE_GRACE_MS }
-  const edge = edgeCertificateRoute({ clock, attempts, gate, logger, ...lives })
+  const edge = edgeCertificateRoute({ clock, attempts, gate, ...lives })
   const routes = [...CA_ROUTES, edge, nodeRoute({ clock, attempts }), ...(options.routes ?? [])]
   const { upgrade, tunnel, handshakeTimeoutMs } = options
   const listener = new HubListener({

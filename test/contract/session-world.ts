@@ -6,6 +6,7 @@ import type { TLSSocket } from 'node:tls'
 import { Registry } from 'prom-client'
 import { onTestFinished } from 'vitest'
 import type { Claim } from '../../src/hub/claims/claim.ts'
+import type { Cluster } from '../../src/hub/cluster/cluster.ts'
 import { Attempts } from '../../src/hub/join/attempts.ts'
 import { createJoinMetrics } from '../../src/hub/join/metrics.ts'
 import { FailureLimiter, WorkGate } from '../../src/hub/serving/admission.ts'
@@ -35,7 +36,8 @@ import { SocketCarrier } from '../../src/tunnel/socket-carrier.ts'
 import type { TunnelStream } from '../../src/tunnel/tunnel-stream.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
 import type { SessionError } from '../../src/tunnel/yamux/errors.ts'
-import { type Credential, dial, eventually, type HubWorld, startHub } from './hub-world.ts'
+import { FakeCluster, makeCa } from './fake-cluster.ts'
+import { type Credential, dial, eventually, type HubWorld, serverIdentity, startHub } from './hub-world.ts'
 
 export interface SessionWorldOptions {
   /** `host:port` of the API server; absent: nobody is there. */
@@ -44,42 +46,50 @@ export interface SessionWorldOptions {
   readonly limits?: Partial<NodeLimits>
   readonly maxSessions?: number
   readonly slots?: DialSlots
+  /** Whether the hub serves a second cluster, with a CA of its own. */
+  readonly second?: boolean
 }
 
 export interface SessionWorld {
   readonly hub: HubWorld
   readonly registry: SessionRegistry
-  readonly streams: StreamServer
+  /** Of the second cluster. */
+  readonly second?: SessionRegistry
   /** Tells the hub what the cluster knows of a claim, as its watch would. */
   tellClaim(node: string): void
 }
 
+/** In the handshake: leads to the second cluster, where there is one. */
+export const SECOND_NAME = 'second.example'
+
 export async function startSessionHub(options: SessionWorldOptions = {}): Promise<SessionWorld> {
   // The hub has to be there before what it hands its connections to.
-  const parts: { host?: SessionHost; upgrade?: UpgradeRoute; door?: ClusterDoor } = {}
+  const parts: { host?: SessionHost; upgrade?: UpgradeRoute; first?: ClusterDoor; second?: ClusterDoor } = {}
   const hub = await startHub({
     tunnel: (connection) => required(parts.host).accept(connection),
     upgrade: { path: TUNNEL_PATH, handle: (...given) => required(parts.upgrade).handle(...given) },
-    choose: (door) => () => {
-      parts.door = door
-      return door
+    choose: (door) => (name) => {
+      parts.first = door
+      return name === SECOND_NAME ? required(parts.second) : door
     },
   })
   const tellClaim = watchClaims(hub)
-  const { registry, metrics, streams } = await sessionsOf(hub, options)
+  const shared = sharedOf(hub, options)
+  const registry = await sessionsOf(shared, hub.cluster)
+  const second = options.second === true ? await secondCluster(shared) : undefined
+  if (second !== undefined) parts.second = second.door
   const { clock } = hub
-  const logger = loggerOf(hub)
   parts.host = new SessionHost({
-    registries: [registry],
+    registries: [registry, ...(second === undefined ? [] : [second.registry])],
     attempts: attemptsOf(hub),
-    metrics,
+    metrics: shared.metrics,
     clock,
-    logger,
+    logger: loggerOf(hub),
     ...(options.maxSessions === undefined ? {} : { maxSessions: options.maxSessions }),
   })
-  const innerTls = new InnerTls({ choose: () => required(parts.door), clock })
+  const innerTls = new InnerTls({ choose: () => required(parts.first), clock })
   parts.upgrade = tunnelUpgrade({ host: parts.host, innerTls })
-  return { hub, registry, streams, tellClaim }
+  return { hub, registry, tellClaim, ...(second === undefined ? {} : { second: second.registry }) }
 }
 
 function required<T>(value: T | undefined): T {
@@ -111,32 +121,43 @@ function watchClaims({ cluster: { claims } }: HubWorld): (node: string) => void 
   }
 }
 
-async function sessionsOf(
-  hub: HubWorld,
-  options: SessionWorldOptions,
-): Promise<{ registry: SessionRegistry; metrics: SessionMetrics; streams: StreamServer }> {
-  const { clock, cluster, registry: registers } = hub
-  const logger = loggerOf(hub)
+/** What all clusters of a hub share. */
+function sharedOf(hub: HubWorld, options: SessionWorldOptions) {
   const budget = new Budget()
+  const slots = options.slots ?? new DialSlots()
+  const metrics = new SessionMetrics(hub.registry, budget)
+  return { hub, options, budget, slots, metrics, targetMetrics: createTargetMetrics(hub.registry, slots) }
+}
+
+async function secondCluster(shared: ReturnType<typeof sharedOf>) {
+  const { clock } = shared.hub
+  const cluster = new FakeCluster(clock, await makeCa(clock, 'second-ca'), 'cluster-2')
+  const identity = await serverIdentity(cluster.ca, clock)
+  const door: ClusterDoor = { cluster, serverIdentity: () => identity }
+  return { door, registry: await sessionsOf(shared, cluster) }
+}
+
+async function sessionsOf(shared: ReturnType<typeof sharedOf>, cluster: Cluster): Promise<SessionRegistry> {
+  const { hub, options, budget, slots, metrics, targetMetrics } = shared
+  const { clock } = hub
+  const logger = loggerOf(hub)
   const apiServer = options.apiServer === undefined ? undefined : parseTargetAddress(options.apiServer)
   const addresses = apiServer === undefined ? [] : [apiServer]
   const dialer = new TargetDialer({ clock })
-  const slots = options.slots ?? new DialSlots()
   const targets = new Targets({
     policy: new TargetPolicy({ rules: (options.allow ?? []).map(parseTargetRule), apiServers: addresses }),
-    apiServers: new ApiServerPool({ addresses, dialer, clock, logger }),
+    apiServers: new ApiServerPool({ addresses, dialer, metrics: targetMetrics, clock, logger }),
     dialer,
     slots,
-    metrics: createTargetMetrics(registers, slots),
+    metrics: targetMetrics,
     clock,
   })
-  const metrics = new SessionMetrics(registers, budget)
   const streams = new StreamServer({ targets, clock, logger })
   const { limits = {} } = options
   const registry = new SessionRegistry({ cluster, streams, budget, metrics, clock, logger, limits })
   const running = await registry.start(new AbortController().signal)
   onTestFinished(() => running.stop(AbortSignal.abort()))
-  return { registry, metrics, streams }
+  return registry
 }
 
 export interface Edge {
@@ -145,7 +166,7 @@ export interface Edge {
   /** Streams the hub opened. */
   readonly incoming: TunnelStream[]
   readonly ended: Promise<SessionError>
-  readonly hasWentAway: () => boolean
+  readonly hasGoneAway: () => boolean
   open(target: string, source?: string): OutgoingOpen
 }
 
@@ -180,7 +201,7 @@ export function driveEdge({ clock }: HubWorld, carrier: Carrier, socket: Duplex)
   const driver = new SessionDriver({ role: 'client', carrier, clock, budget: new Budget(), handler })
   const open = (target: string, source?: string): OutgoingOpen =>
     openTarget(driver, { target, ...(source === undefined ? {} : { source }) }, clock)
-  return { driver, socket, incoming, ended, hasWentAway: () => wentAway, open }
+  return { driver, socket, incoming, ended, hasGoneAway: () => wentAway, open }
 }
 
 export async function tunnelSocket(hub: HubWorld, credential?: Credential, options: object = {}): Promise<TLSSocket> {
@@ -201,6 +222,16 @@ export async function startTarget(serve: (socket: Socket) => void): Promise<{ ad
     for (const socket of sockets) socket.destroy()
   })
   return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, server }
+}
+
+/** Resolves when it is closed, in whatever way, and reads and drops what still comes. */
+export function closed(stream: Duplex): Promise<void> {
+  return new Promise((resolve) => {
+    stream
+      .on('error', () => {})
+      .once('close', resolve)
+      .resume()
+  })
 }
 
 /** The value of a metric, summed over all labels that match. */

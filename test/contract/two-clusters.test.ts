@@ -15,6 +15,7 @@ import { dialTcp } from '../../src/kube/client/index.ts'
 import { systemClock as clock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
 import { type OwnApiServer, startOwnApiServer } from './own-api-server.ts'
+import { servedCluster } from './served-cluster.ts'
 
 const names = ['north', 'south'] as const
 type Name = (typeof names)[number]
@@ -26,16 +27,11 @@ let folder: string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'two-clusters-'))
   for (const name of names) servers.set(name, await startOwnApiServer())
-  const [north, south] = names.map((name) => ({
-    name,
-    serverNames: [`${name}.example.com`],
-    isDefault: false,
-    client: serverOf(name).client(),
-    addresses: [`${name}.example.com`],
-    kubernetesCertificateLifeMs: 86_400_000,
-    clusterDomain: 'cluster.local',
-    endpointAddressesOf: () => ['127.0.0.1'],
-  }))
+  const [north, south] = names.map((name) => {
+    const host = `${name}.example.com`
+    const changes = { name, serverNames: [host], isDefault: false, addresses: [host] }
+    return servedCluster(serverOf(name).client(), changes)
+  })
   if (north === undefined || south === undefined) throw new Error('two clusters were wanted')
   hub = new Hub({
     clusters: [north, south],

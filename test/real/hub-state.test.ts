@@ -74,8 +74,14 @@ describeReal('the state of hubs in a real cluster', () => {
 
       await admin.resource(nodes).create({ metadata: { name: 'control-plane' } })
       await expect(one.nodes.exists('control-plane')).resolves.toBe(true)
-      await one.claims.byToken({ node: 'edge-1', key, token: { id, namesNode: false }, nodeExists: false })
-      await one.claims.certificateIssued('edge-1', systemClock.nowMs() + 3_600_000)
+      const certificateEndsMs = systemClock.nowMs() + 3_600_000
+      await one.claims.byToken({
+        node: 'edge-1',
+        key,
+        token: { id, namesNode: false },
+        nodeExists: false,
+        certificateEndsMs,
+      })
       const heard = new Promise<void>((resolve) => {
         two.claims.onChange((_node, claim) => {
           if (claim?.state === 'released') resolve()

@@ -1,7 +1,6 @@
 /** Hubs in a real cluster, with the rights of deploy/hub-rbac.yaml and no more: real API server, real signers. */
 import { once } from 'node:events'
 import { get } from 'node:https'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { HubClient } from '../../src/edge/hub/hub-client.ts'
 import { parseHubUrls } from '../../src/edge/hub/hub-url.ts'
@@ -17,13 +16,10 @@ import {
   secrets,
 } from '../../src/kube/index.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
-import { endAll } from '../e2e/harness.ts'
-import { ask, HubCluster, type RunningHub } from '../e2e/hub-cluster.ts'
-import { Daemon } from './control-plane.ts'
-import { type ControlPlane, describeReal, kubectl, startControlPlane } from './harness.ts'
+import { ask, type HubCluster, type RunningHub } from '../e2e/hub-cluster.ts'
+import { type ControlPlane, describeReal, kubectl } from './harness.ts'
+import { HUB_NAMESPACE, HUB_USER, type HubPlane, startHubPlane } from './hub-plane.ts'
 
-const namespace = 'causeway-system'
-const serviceAccount = `system:serviceaccount:${namespace}:causeway-hub`
 const hubsInRace = 5
 const races = process.env['CAUSEWAY_LONG'] === '1' ? 100 : 2
 const patience = { timeout: 30_000, interval: 100 }
@@ -32,45 +28,20 @@ const daySeconds = 86_400
 vi.setConfig({ testTimeout: process.env['CAUSEWAY_LONG'] === '1' ? 1_800_000 : 120_000 })
 
 describeReal('hubs in a real cluster', () => {
+  let world: HubPlane
   let plane: ControlPlane
-  let signers: Daemon
   let cluster: HubCluster
   let hub: RunningHub
   const clients: KubeClient[] = []
 
   beforeAll(async () => {
-    plane = await startControlPlane()
-    await kubectl(plane, ['apply', '-f', join(import.meta.dirname, '../../deploy/hub-rbac.yaml')])
-    signers = await Daemon.start('kube-controller-manager', plane.directory, [
-      `--kubeconfig=${plane.kubeconfigFile}`,
-      '--controllers=csrsigning,csrapproving',
-      `--cluster-signing-cert-file=${plane.caFile}`,
-      `--cluster-signing-key-file=${join(plane.directory, 'ca.key')}`,
-      '--leader-elect=false',
-      '--secure-port=0',
-    ])
-    const hubKubeconfig = join(plane.directory, 'hub.kubeconfig')
-    cluster = await HubCluster.at({ admin: plane.kubeconfigFile, hub: hubKubeconfig })
-    await writeHubKubeconfig(hubKubeconfig)
+    world = await startHubPlane()
+    ;({ plane, cluster } = world)
   })
   afterAll(async () => {
     await Promise.all(clients.map((client) => client.close()))
-    await cluster?.close()
-    await endAll()
-    await signers?.kill()
-    await plane?.stop()
+    await world?.stop()
   })
-
-  /** A token of the ServiceAccount, as a pod would have one. */
-  async function writeHubKubeconfig(file: string): Promise<void> {
-    const token = (await kubectl(plane, ['create', 'token', 'causeway-hub', '-n', namespace, '--duration=1h'])).trim()
-    const set = async (...args: string[]): Promise<string> =>
-      await kubectl({ kubeconfigFile: file }, ['config', ...args])
-    await set('set-cluster', 'real', `--server=${plane.server}`, `--certificate-authority=${plane.caFile}`)
-    await set('set-credentials', 'hub', `--token=${token}`)
-    await set('set-context', 'real', '--cluster=real', '--user=hub')
-    await set('use-context', 'real')
-  }
 
   async function clientOf(user: string, ...groups: string[]): Promise<KubeClient> {
     const connection = await loadKubeconfig({ file: plane.kubeconfigFile })
@@ -82,7 +53,7 @@ describeReal('hubs in a real cluster', () => {
 
   it('that start at the same instant end with one CA', async () => {
     for (let round = 0; round < races; round++) {
-      await cluster.client.resource(secrets).in(namespace).deleteCollection()
+      await cluster.client.resource(secrets).in(HUB_NAMESPACE).deleteCollection()
       const names = Array.from({ length: hubsInRace }, (_, index) => `race-${index}`)
       const hubs = await Promise.all(names.map((name) => cluster.hub(name, '--log-level', 'error')))
       const cas = await Promise.all(hubs.map(({ url }) => fetchText(`${url}/ca.crt`)))
@@ -163,7 +134,7 @@ describeReal('hubs in a real cluster', () => {
     const who = await kubectl({ kubeconfigFile: '/dev/null' }, ['auth', 'whoami', ...args, ...server, '-o', 'json'])
     expect(JSON.parse(who)).toMatchObject({ status: { userInfo: { username: 'system:node:edge-2' } } })
     const created = await cluster.client.resource(certificateSigningRequests).list()
-    for (const { metadata, spec } of created.items) expect(spec?.username, metadata?.name).toBe(serviceAccount)
+    for (const { metadata, spec } of created.items) expect(spec?.username, metadata?.name).toBe(HUB_USER)
   })
 
   it('never touch the requests of kubelets, and deny whoever imitates ours', async () => {

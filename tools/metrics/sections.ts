@@ -5,14 +5,24 @@ import { createMetrics } from '../../src/apiserver/metrics/metrics.ts'
 import { addObjectMetrics } from '../../src/apiserver/metrics/object-metrics.ts'
 import { measuredStore } from '../../src/apiserver/metrics/store-metrics.ts'
 import { MemoryStore } from '../../src/apiserver/storage/memory-store.ts'
+import { createDestinationMetrics } from '../../src/edge/destinations/destination-metrics.ts'
+import { createForwardMetrics } from '../../src/edge/forwards/forward-metrics.ts'
+import { createLinkMetrics } from '../../src/edge/link/link-metrics.ts'
+import { createNetworkMetrics } from '../../src/edge/network/network-metrics.ts'
 import { createKeeperMetrics } from '../../src/edge/rotation/keeper-metrics.ts'
 import { CertificateMetrics } from '../../src/hub/certificates/metrics.ts'
 import { createClaimMetrics } from '../../src/hub/claims/metrics.ts'
+import { createFrontMetrics } from '../../src/hub/fronts/metrics.ts'
 import { createJoinMetrics } from '../../src/hub/join/metrics.ts'
+import { createRouteMetrics } from '../../src/hub/routing/metrics.ts'
 import { WorkGate } from '../../src/hub/serving/admission.ts'
 import { createServingMetrics } from '../../src/hub/serving/metrics.ts'
+import { SessionMetrics } from '../../src/hub/sessions/metrics.ts'
+import { DialSlots } from '../../src/hub/targets/dial-slots.ts'
+import { createTargetMetrics } from '../../src/hub/targets/metrics.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
 import { createRoleRegistry } from '../../src/telemetry/metrics.ts'
+import { Budget } from '../../src/tunnel/yamux/budget.ts'
 import { type MetricSection, metricsOf } from './metrics.ts'
 
 export function metricSections(): MetricSection[] {
@@ -33,17 +43,35 @@ function apiServerRegistry(): Registry {
   return registry
 }
 
+const noLinks = {
+  phases: [],
+  sessions: 0,
+  streams: 0,
+  bufferedBytes: 0,
+  receivedBytes: 0,
+  sentBytes: 0,
+  rttMs: undefined,
+}
+
 function hubRegistry(): Registry {
   const registry = new Registry()
   createServingMetrics(registry)
   createJoinMetrics(registry, new WorkGate())
   new CertificateMetrics(registry).decided('approved')
   createClaimMetrics(registry, () => [], systemClock)
+  new SessionMetrics(registry, new Budget()).crossed('sessions')
+  createTargetMetrics(registry, new DialSlots())
+  createFrontMetrics(registry)
+  createRouteMetrics(registry, { contestedCount: 0 })
   return registry
 }
 
 function edgeRegistry(): Registry {
   const registry = new Registry()
   createKeeperMetrics(registry)
+  createLinkMetrics(registry, () => noLinks)
+  createForwardMetrics(registry)
+  createDestinationMetrics(registry)
+  createNetworkMetrics(registry)
   return registry
 }

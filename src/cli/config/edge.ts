@@ -3,7 +3,7 @@
  */
 import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, optional, type Role, type ValuesOf } from './option.ts'
-import { filePath, listenAddress, listOf, text } from './values.ts'
+import { filePath, listenAddress, listOf, oneOf, onOff, text } from './values.ts'
 
 const options = {
   hub: option({
@@ -24,6 +24,35 @@ const options = {
   caCert: optional({ type: filePath, description: "the hub's CA, when you bring certificates of your own" }),
   edgeCert: optional({ type: filePath, description: 'certificate of this node, signed by that CA' }),
   edgeKey: optional({ type: filePath, description: 'key of --edge-cert' }),
+  target: option({
+    type: listOf(text),
+    default: '',
+    description:
+      'HOST:PORT:LOCAL_PORT to listen on here and lead through the hub; kube-apiserver is a HOST that every hub knows',
+  }),
+  bindAddress: optional({
+    type: text,
+    description: 'address for those ports; put on an interface of our own if this machine does not have it',
+  }),
+  allowDestination: option({
+    type: listOf(text),
+    default: '',
+    description: 'HOST:PORT that the cloud may reach from this node besides its kubelet; PORT may be *, HOST a range',
+  }),
+  carrier: option({
+    type: oneOf('carrier', ['auto', 'tls', 'websocket']),
+    default: 'auto',
+    description: 'how to reach the hub: straight TLS, a WebSocket, or auto: the first that gets through',
+  }),
+  innerTls: option({
+    type: onOff,
+    default: 'false',
+    description: 'for a proxy that ends TLS on the way: a second TLS inside the WebSocket, which the proxy cannot read',
+  }),
+  outerCa: optional({
+    type: filePath,
+    description: 'with --inner-tls: CA of that proxy; without it those of the system',
+  }),
   healthAddress: option({
     type: listenAddress,
     default: '127.0.0.1:10554',

@@ -2,10 +2,11 @@
  * The configuration of `causeway hub`. A hub usually serves one cluster, which the flags describe; several are listed under
  * `clusters` in the file, each with the same keys.
  */
+import { PROXY_STRATEGIES } from '../../hub/routing/route-table.ts'
 import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, optional, type Role, type ValuesOf } from './option.ts'
 import { recordsOf } from './records.ts'
-import { filePath, ipAddress, listenAddress, listOf, onOff, period, text } from './values.ts'
+import { filePath, ipAddress, listenAddress, listOf, onOff, orderOf, period, text } from './values.ts'
 
 const clusterOptions = {
   kubeconfig: optional({
@@ -54,6 +55,46 @@ const clusterOptions = {
     description: 'life to ask for in certificates that the cluster signs for nodes; it cannot revoke them',
   }),
   clusterDomain: option({ type: text, default: 'cluster.local', description: "the cluster's DNS domain" }),
+  apiserver: option({
+    type: listOf(text),
+    default: '',
+    description:
+      'HOST:PORT of the API server, as edges shall reach it; several are tried in turn; without it the kubeconfig',
+  }),
+  allowTarget: option({
+    type: listOf(text),
+    default: '',
+    description: 'HOST:PORT that edges may reach besides the API server; NODES=HOST:PORT for some of them only',
+  }),
+  connectFront: option({
+    type: listOf(text),
+    default: '',
+    description:
+      'where the control plane reaches into the edge by HTTP CONNECT: unix:PATH, or HOST:PORT with mutual TLS',
+  }),
+  grpcFront: option({
+    type: listOf(text),
+    default: '',
+    description: "the same in konnectivity's protocol: unix:PATH",
+  }),
+  frontClientCa: optional({
+    type: filePath,
+    description: 'CA of those who may use a front on a TCP port',
+  }),
+  frontClientNames: option({
+    type: listOf(text),
+    default: '',
+    description: 'common names that may; without it every client of that CA',
+  }),
+  proxyStrategies: option({
+    type: orderOf('strategy', PROXY_STRATEGIES),
+    default: 'destHost,defaultRoute,default',
+    description: "how a front chooses the edge for a destination that is no Node's own",
+  }),
+  defaultNodes: optional({
+    type: text,
+    description: 'label selector of the nodes that the strategy "default" may use; without it all',
+  }),
 }
 
 const listedClusterOptions = {

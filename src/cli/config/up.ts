@@ -29,6 +29,11 @@ const options = {
     default: '1',
     description: 'how many edges to run: edge-1, edge-2, ...',
   }),
+  edgePort: option({
+    type: integer(0, 65_535),
+    default: '10443',
+    description: 'port of edge-1 that leads to the API server through the tunnel; 0 picks a free one',
+  }),
   // Next to the edge endpoint's 10550 and away from the kubelet's and the control plane's 1025x.
   healthAddress: option({
     type: listenAddress,

@@ -1,14 +1,7 @@
-/**
- * The link to one hub: `link-core.ts` says what to do, this file does it. A session counts as up when the hub has answered its
- * first ping: with TLS 1.3 a hub that refuses our certificate says so only after the handshake looks done from here.
- */
-import type { Clock } from '../../telemetry/clock.ts'
+/** The link to one hub: `link-core.ts` says what to do, this file does it. */
 import type { Logger } from '../../telemetry/logger.ts'
-import type { Carrier } from '../../tunnel/carrier.ts'
-import { SessionDriver } from '../../tunnel/session-driver.ts'
-import type { TunnelStream } from '../../tunnel/tunnel-stream.ts'
-import type { Budget } from '../../tunnel/yamux/budget.ts'
-import { SessionError } from '../../tunnel/yamux/errors.ts'
+import type { SessionDriver } from '../../tunnel/session-driver.ts'
+import type { SessionError } from '../../tunnel/yamux/errors.ts'
 import {
   beginLink,
   isOpen,
@@ -22,6 +15,7 @@ import {
 } from './link-core.ts'
 import { linkFailureOf } from './link-failure.ts'
 import type { LinkMetrics } from './link-metrics.ts'
+import { attemptSession, type SessionAttemptOptions, type SessionEvents } from './session-attempt.ts'
 
 /** For everything up to the hub's first answer: every carrier in turn, through a slow proxy. */
 export const SESSION_ATTEMPT_LIMIT_MS = 60_000
@@ -34,24 +28,11 @@ export const STALE_BYTES_MS = 1_000
 /** Both ends ping every ten seconds, so a session that lives brings a byte within this time. */
 export const PROOF_OF_LIFE_MS = 11_000
 
-/** Opens a byte stream to the hub at that address, under the certificate of the moment. */
-export type DialSession = (hub: URL, signal: AbortSignal) => Promise<Carrier>
-
-/** Asks a hub that ended a session without a word what is wrong: rejects with a `HubError` if it says. */
-export type AskWhy = (hub: URL, signal: AbortSignal) => Promise<unknown>
-
-export interface EdgeLinkOptions {
-  readonly hub: URL
-  readonly dial: DialSession
-  readonly askWhy?: AskWhy | undefined
-  readonly clock: Clock
+export interface EdgeLinkOptions extends SessionAttemptOptions {
   /** Draws from [0, 1). */
   readonly random: () => number
   readonly logger: Logger
-  readonly budget: Budget
   readonly metrics: LinkMetrics
-  /** Takes the streams that the hub opens. */
-  readonly serve: (stream: TunnelStream) => void
   /** Streams can be opened that could not be before, or the other way round. */
   readonly onChange: () => void
 }
@@ -109,6 +90,11 @@ export class EdgeLink {
     return this.#state.failure
   }
 
+  /** The hub turns this edge away for good. */
+  get isRefused(): boolean {
+    return this.#state.isRefused
+  }
+
   get sessions(): readonly SessionDriver[] {
     return [...this.#sessions.values()]
   }
@@ -158,6 +144,7 @@ export class EdgeLink {
   /** Resolves when no session is left. When `deadline` aborts, they are closed with what they carry. */
   async stop(deadline: AbortSignal): Promise<void> {
     this.#feed({ type: 'stop' })
+    this.#tellAttemptEnded()
     const drop = (): void => {
       for (const session of this.sessions) session.close()
     }
@@ -217,7 +204,9 @@ export class EdgeLink {
 
   #drain(session: number): void {
     const driver = this.#sessions.get(session)
-    this.#options.clock.schedule(HAND_OVER_GRACE_MS, () => driver?.goAway(HAND_OVER_DRAIN_MS))
+    const goAway = (): void => driver?.goAway(HAND_OVER_DRAIN_MS)
+    if (this.#state.isStopping) goAway()
+    else this.#options.clock.schedule(HAND_OVER_GRACE_MS, goAway)
   }
 
   /** The driver's own pings do the asking; here it is only seen whether anything comes. */
@@ -234,107 +223,71 @@ export class EdgeLink {
   }
 
   async #attempt(attempt: number): Promise<void> {
-    const { clock, metrics, dial, hub } = this.#options
     const controller = new AbortController()
     const { signal } = controller
     this.#attempts.set(attempt, controller)
-    const cancelLimit = clock.schedule(SESSION_ATTEMPT_LIMIT_MS, () =>
-      controller.abort(new Error(`${hub.origin}: no session within ${SESSION_ATTEMPT_LIMIT_MS / 1000} s`)),
+    const cancelLimit = this.#options.clock.schedule(SESSION_ATTEMPT_LIMIT_MS, () =>
+      controller.abort(new Error(`${this.hub}: no session within ${SESSION_ATTEMPT_LIMIT_MS / 1000} s`)),
     )
     try {
-      await this.#establish(attempt, await dial(hub, signal), signal)
-      metrics.attempt('ok')
-      this.#feed({ type: 'dialled', attempt })
-      this.#logUp(attempt)
+      this.#attemptSucceeded(attempt, await attemptSession(this.#options, this.#eventsOf(attempt), signal))
     } catch (error) {
-      await this.#attemptFailed(attempt, error, signal)
+      if (signal.reason !== abandoned) this.#attemptFailed(attempt, error)
     } finally {
       cancelLimit()
       this.#attempts.delete(attempt)
-      for (const resolve of this.#onAttemptEnded.splice(0)) resolve()
+      // Whoever waits does so for the attempt that took the place of an abandoned one.
+      if (signal.reason !== abandoned) this.#tellAttemptEnded()
     }
   }
 
-  async #attemptFailed(attempt: number, error: unknown, signal: AbortSignal): Promise<void> {
-    if (signal.reason === abandoned) return
+  #eventsOf(session: number): SessionEvents {
+    return {
+      began: (driver) => void this.#sessions.set(session, driver),
+      wentAway: () => this.#feed({ type: 'go-away', session }),
+      ended: (driver, error) => this.#sessionEnded(session, driver, error),
+    }
+  }
+
+  #attemptSucceeded(attempt: number, driver: SessionDriver): void {
+    // The hub may have answered and ended the session in one breath.
+    if (driver.error !== undefined) throw driver.error
+    const { logger, metrics } = this.#options
+    const { description: carrier, rttMs } = driver
+    logger.info({ hub: this.hub, carrier, rttMs, session: attempt }, 'session up')
+    metrics.attempt('ok')
+    this.#feed({ type: 'dialled', attempt })
+    // A hub that stops may have said so before it answered.
+    if (driver.isGoingAway) this.#feed({ type: 'go-away', session: attempt })
+  }
+
+  #attemptFailed(attempt: number, error: unknown): void {
     const { logger, metrics, clock } = this.#options
-    const failure = linkFailureOf(await this.#reasonFor(error, signal))
+    const failure = linkFailureOf(error)
     metrics.attempt(failure.isFinal ? 'refused' : 'failed')
     this.#feed({ type: 'failed', attempt, failure })
     const retryInMs = Math.round((this.#state.attemptAtMs ?? clock.monotonicMs()) - clock.monotonicMs())
     logger.warn({ hub: this.hub, code: failure.code, why: failure.message, retryInMs }, 'no session with the hub')
   }
 
-  /** A session that ended before the hub answered was refused, or the hub has a fault; on HTTP it says which. */
-  async #reasonFor(error: unknown, signal: AbortSignal): Promise<unknown> {
-    const { askWhy, hub } = this.#options
-    if (!(error instanceof SessionError) || askWhy === undefined || signal.aborted) return error
-    try {
-      await askWhy(hub, signal)
-      return error
-    } catch (reason) {
-      return reason
-    }
+  #tellAttemptEnded(): void {
+    for (const resolve of this.#onAttemptEnded.splice(0)) resolve()
   }
 
-  #establish(attempt: number, carrier: Carrier, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) {
-      carrier.destroy()
-      return Promise.reject(signal.reason as Error)
-    }
-    return new Promise((resolve, reject) => {
-      const { clock, budget, serve } = this.#options
-      let isUp = false
-      const giveUp = (): void => {
-        reject(signal.reason as Error)
-        driver.close()
-      }
-      const settled = (): void => signal.removeEventListener('abort', giveUp)
-      const driver = new SessionDriver({
-        role: 'client',
-        carrier,
-        clock,
-        budget,
-        handler: {
-          onStream: serve,
-          onRoundTrip: () => {
-            isUp = true
-            settled()
-            resolve()
-          },
-          onGoAway: () => this.#feed({ type: 'go-away', session: attempt }),
-          onEnd: (error) => {
-            settled()
-            this.#sessionEnded(attempt, driver, error, isUp)
-            reject(error)
-          },
-        },
-      })
-      this.#sessions.set(attempt, driver)
-      signal.addEventListener('abort', giveUp, { once: true })
-    })
-  }
-
-  #sessionEnded(session: number, driver: SessionDriver, error: SessionError, wasUp: boolean): void {
+  #sessionEnded(session: number, driver: SessionDriver, error: SessionError): void {
     const { logger, metrics } = this.#options
     this.#sessions.delete(session)
     this.#ended.receivedBytes += driver.counters.receivedBytes
     this.#ended.sentBytes += driver.counters.sentBytes
     metrics.ended(error.code)
-    if (wasUp) {
+    // What ends before the hub has answered is a failed attempt, and told as such.
+    if (!this.#attempts.has(session)) {
       const fields = { hub: this.hub, code: error.code, why: error.message, carrier: driver.description }
       if (error.code === 'closed') logger.info(fields, 'session ended')
       else logger.warn(fields, 'session lost')
       this.#feed({ type: 'ended', session, failure: linkFailureOf(error) })
     }
     if (this.#sessions.size === 0) this.#onEmpty?.()
-  }
-
-  #logUp(attempt: number): void {
-    const driver = this.#sessions.get(attempt)
-    if (driver === undefined) return
-    const { description: carrier, rttMs } = driver
-    this.#options.logger.info({ hub: this.hub, carrier, rttMs, session: attempt }, 'session up')
   }
 
   #wallTime(monotonicMs: number): string {

@@ -14,9 +14,10 @@ import type { OpenHeader } from '../../tunnel/prelude/open-header.ts'
 import type { SessionDriver } from '../../tunnel/session-driver.ts'
 import type { TunnelStream } from '../../tunnel/tunnel-stream.ts'
 import { Budget } from '../../tunnel/yamux/budget.ts'
-import { type AskWhy, type DialSession, EdgeLink, type LinkStatus } from './edge-link.ts'
+import { EdgeLink, type LinkStatus } from './edge-link.ts'
 import { createLinkMetrics, type LinkMetrics, type LinkNumbers } from './link-metrics.ts'
 import { ResumeDetector } from './resume-detector.ts'
+import type { AskWhy, DialSession } from './session-attempt.ts'
 
 /** A link that is back within this time costs an open nothing but the wait; a client takes longer for a hang. */
 export const OPEN_WAIT_MS = 5_000
@@ -69,7 +70,7 @@ export class EdgeLinks implements Part {
 
   /** Whether a hub turns this edge away for good. A link that is down is no illness: an edge works without one. */
   health(): Health {
-    const refused = this.#links.filter(({ open, lastFailure }) => open === undefined && lastFailure?.isFinal === true)
+    const refused = this.#links.filter(({ isRefused }) => isRefused)
     if (refused.length === 0) return HEALTHY
     return unhealthy(refused.map(({ hub, lastFailure }) => `${hub}: ${lastFailure?.message}`).join('; '))
   }
@@ -138,7 +139,8 @@ export class EdgeLinks implements Part {
   async #awaitLink(signal: AbortSignal | undefined): Promise<void> {
     const { clock } = this.#options
     const nowMs = clock.monotonicMs()
-    const patienceMs = Math.max(0, ...this.#links.map(({ changedMs }) => changedMs + OPEN_WAIT_MS - nowMs))
+    const hopeful = this.#links.filter(({ isRefused }) => !isRefused)
+    const patienceMs = Math.max(0, ...hopeful.map(({ changedMs }) => changedMs + OPEN_WAIT_MS - nowMs))
     if (patienceMs === 0) throw this.#noRoute()
     if (this.#waiting.size >= MAX_WAITING_OPENS)
       throw new OpenError('overloaded', `${MAX_WAITING_OPENS} opens already wait for a link`)

@@ -53,6 +53,8 @@ export interface LinkState {
   readonly failures: number
   /** The last one, kept after it is over. */
   readonly failure: LinkFailure | undefined
+  /** The last attempt ended with a final no. */
+  readonly isRefused: boolean
   /** Since when new streams can be opened, or cannot. */
   readonly changedMs: number
   readonly isStopping: boolean
@@ -100,6 +102,7 @@ export function beginLink(nowMs: number): LinkState {
     lastId: 0,
     failures: 0,
     failure: undefined,
+    isRefused: false,
     changedMs: nowMs,
     isStopping: false,
   }
@@ -167,14 +170,16 @@ function dialled(state: LinkState, attempt: number, { nowMs }: LinkContext): Lin
   }
   const serving = { id: attempt, upMs: nowMs, isLeaving: false }
   const changedMs = isOpen(state) ? state.changedMs : nowMs
-  return { state: { ...state, serving, draining, attempt: undefined, attemptAtMs: undefined, changedMs }, outputs }
+  const settled = { attempt: undefined, attemptAtMs: undefined, isRefused: false }
+  return { state: { ...state, ...settled, serving, draining, changedMs }, outputs }
 }
 
 function failed(state: LinkState, attempt: number, failure: LinkFailure, context: LinkContext): LinkStep {
   if (attempt !== state.attempt) return unchanged(state)
   const attemptAtMs = context.nowMs + retryDelayMs(state.failures, failure, context.random)
   const failures = state.failures + 1
-  return { state: { ...state, attempt: undefined, attemptAtMs, failures, failure }, outputs: [] }
+  const { isFinal: isRefused } = failure
+  return { state: { ...state, attempt: undefined, attemptAtMs, failures, failure, isRefused }, outputs: [] }
 }
 
 function ended(state: LinkState, session: number, failure: LinkFailure, context: LinkContext): LinkStep {

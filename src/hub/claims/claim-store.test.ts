@@ -77,11 +77,13 @@ async function watching<T>(hubs: Hub[], work: () => Promise<T>): Promise<T> {
   }
 }
 
+const endsMs = Date.UTC(2030, 0, 1)
 const joining = (key: string, namesNode = false, nodeExists = false) => ({
   node,
   key,
   token: { id: 't1', namesNode },
   nodeExists,
+  certificateEndsMs: endsMs,
 })
 const certificate = (key: string, notBeforeMs = 0) => ({ node, key, notBeforeMs })
 const isHeldBy = (key: string) => (claim: Claim | undefined) => claim?.state === 'held' && claim.current === key
@@ -101,10 +103,10 @@ describe('claims in the cluster', () => {
     const [one, two] = [hub(), hub()]
     await expect(one.claims.byToken(joining(keyA))).resolves.toMatchObject({ current: keyA, tokenId: 't1' })
     expect(await codeOf(two.claims.byToken(joining(keyB)))).toBe('name-taken')
-    await expect(two.claims.byRotation(node, keyA, keyB)).resolves.toMatchObject({ current: keyA, next: keyB })
+    await expect(two.claims.byRotation(node, keyA, keyB, endsMs)).resolves.toMatchObject({ current: keyA, next: keyB })
     await expect(one.claims.byCertificate(certificate(keyB))).resolves.toMatchObject({ current: keyB })
     expect(await codeOf(two.claims.byCertificate(certificate(keyA)))).toBe('certificate-revoked')
-    expect(await codeOf(two.claims.byRotation(node, keyA, keyC))).toBe('certificate-revoked')
+    expect(await codeOf(two.claims.byRotation(node, keyA, keyC, endsMs))).toBe('certificate-revoked')
   })
 
   it('go to one of many that ask at the same instant', async () => {
@@ -151,7 +153,7 @@ describe('claims in the cluster', () => {
     const running = await old.claims.start(new AbortController().signal)
     await running.stop(AbortSignal.abort())
     expect(old.claims.known(node)).toMatchObject({ current: keyA })
-    await writer.claims.byRotation(node, keyA, keyB)
+    await writer.claims.byRotation(node, keyA, keyB, endsMs)
     // The old view knows nothing of B and would refuse it.
     await expect(old.claims.byCertificate(certificate(keyB))).resolves.toMatchObject({ current: keyB })
     await writer.claims.byToken(joining(keyC, true))
@@ -187,16 +189,19 @@ describe('claims in the cluster', () => {
     expect(two.changes.map(([, claim]) => claim?.state)).toEqual(['held', 'released'])
   })
 
-  it('record the end of certificates without deciding anything by it', async () => {
+  it('record the end of the latest certificate', async () => {
     const { claims } = hub()
-    const endsMs = Date.UTC(2030, 0, 1)
-    await claims.certificateIssued(node, endsMs)
-    expect((await claims.list()).claims).toEqual([])
     await claims.byToken(joining(keyA))
-    await claims.certificateIssued(node, endsMs)
     expect((await claims.list()).claims).toMatchObject([{ node, current: keyA, certificateEndsMs: endsMs }])
-    const broken = hub(() => 'lost-request')
-    await broken.claims.certificateIssued(node, 1)
+    await claims.byToken({ ...joining(keyA), certificateEndsMs: endsMs + 1_000 })
+    await claims.byRotation(node, keyA, keyB, endsMs + 2_000)
+    expect((await claims.list()).claims).toMatchObject([{ current: keyA, certificateEndsMs: endsMs + 2_000 }])
+  })
+
+  it('cost one request where nobody has the name', async () => {
+    const { claims, transport } = hub()
+    await claims.byToken(joining(keyA))
+    expect(transport.asked).toHaveLength(1)
   })
 })
 
@@ -208,7 +213,7 @@ describe('forgetting a node', () => {
     expect(await codeOf(claims.byCertificate(certificate(keyA, systemClock.nowMs() - 1_000)))).toBe(
       'certificate-revoked',
     )
-    expect(await codeOf(claims.byRotation(node, keyA, keyB))).toBe('certificate-revoked')
+    expect(await codeOf(claims.byRotation(node, keyA, keyB, endsMs))).toBe('certificate-revoked')
     expect(await codeOf(claims.byToken(joining(keyC)))).toBe('allowed')
     expect(await codeOf(claims.byCertificate(certificate(keyA)))).toBe('certificate-revoked')
   })
@@ -254,7 +259,7 @@ describe('a damaged record', () => {
     await damage()
     expect(await codeOf(claims.byToken(joining(keyB, true)))).toBe('internal')
     expect(await codeOf(claims.byCertificate(certificate(keyA)))).toBe('internal')
-    expect(await codeOf(claims.byRotation(node, keyA, keyB))).toBe('internal')
+    expect(await codeOf(claims.byRotation(node, keyA, keyB, endsMs))).toBe('internal')
     await expect(claims.list()).resolves.toMatchObject({ claims: [], damaged: [{ name: claimName(node) }] })
     await expect(claims.forget(node)).resolves.toBe(true)
     expect(await codeOf(claims.byToken(joining(keyB)))).toBe('allowed')
@@ -277,7 +282,7 @@ describe('a cluster that does not answer', () => {
     const broken = hub(() => 'lost-request')
     expect(await codeOf(broken.claims.byToken(joining(keyA)))).toBe('cluster-unavailable')
     expect(await codeOf(broken.claims.byCertificate(certificate(keyA)))).toBe('cluster-unavailable')
-    expect(await codeOf(broken.claims.byRotation(node, keyA, keyB))).toBe('cluster-unavailable')
+    expect(await codeOf(broken.claims.byRotation(node, keyA, keyB, endsMs))).toBe('cluster-unavailable')
     await expect(broken.claims.forget(node)).rejects.toThrow(
       /cannot forget node edge-1: the API server cannot be reached/,
     )
@@ -303,10 +308,10 @@ describe('a cluster that does not answer', () => {
           return first === 'cluster-unavailable' ? await codeOf(work()) : first
         }
         expect(await again(() => claims.byToken(joining(keyA)))).toBe('allowed')
-        expect(await again(() => claims.byRotation(node, keyA, keyB))).toBe('allowed')
+        expect(await again(() => claims.byRotation(node, keyA, keyB, endsMs))).toBe('allowed')
         // The answer to the rotation may not have arrived: the holder uses what it has, and asks again.
         expect(await again(() => claims.byCertificate(certificate(keyA)))).toBe('allowed')
-        expect(await again(() => claims.byRotation(node, keyA, keyC))).toBe('allowed')
+        expect(await again(() => claims.byRotation(node, keyA, keyC, endsMs))).toBe('allowed')
         expect(await again(() => claims.byCertificate(certificate(keyC)))).toBe('allowed')
         expect(await again(() => claims.byCertificate(certificate(keyA)))).toBe('certificate-revoked')
         expect(transport.asked.length).toBeGreaterThan(lost)

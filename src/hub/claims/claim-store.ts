@@ -10,11 +10,11 @@ import type { ConfigMap } from '../../kube/client/types.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { Claims } from '../cluster/cluster.ts'
+import type { Claims, JoiningWithCertificate } from '../cluster/cluster.ts'
 import { explained, onBehalfOfEdge } from '../cluster/cluster-error.ts'
 import { claimName } from '../cluster/names.ts'
 import type { Random } from '../cluster/random.ts'
-import { changeShared } from '../cluster/shared-object.ts'
+import { changeShared, createOrChange } from '../cluster/shared-object.ts'
 import { Refusal } from '../refusal.ts'
 import {
   type Claim,
@@ -22,7 +22,6 @@ import {
   claimByRotation,
   claimByToken,
   type HeldClaim,
-  type Joining,
   type KeyFingerprint,
   type Presented,
 } from './claim.ts'
@@ -68,9 +67,12 @@ export class ClaimStore implements Claims, Part {
     return this.#view.onChange(listener)
   }
 
-  async byToken(joining: Omit<Joining, 'nowMs'>): Promise<HeldClaim> {
+  async byToken({ certificateEndsMs, ...joining }: JoiningWithCertificate): Promise<HeldClaim> {
     const nowMs = this.#options.clock.nowMs()
-    return await this.#judge(joining.node, (claim) => claimByToken(claim, { ...joining, nowMs }))
+    return await this.#judge(joining.node, (claim) => ({
+      ...claimByToken(claim, { ...joining, nowMs }),
+      certificateEndsMs,
+    }))
   }
 
   async byCertificate(given: Omit<Presented, 'nowMs'>): Promise<HeldClaim> {
@@ -80,24 +82,19 @@ export class ClaimStore implements Claims, Part {
     return await this.#judge(presented.node, (claim) => claimByCertificate(claim, presented))
   }
 
-  async byRotation(node: string, presented: KeyFingerprint, wanted: KeyFingerprint): Promise<HeldClaim> {
+  async byRotation(
+    node: string,
+    presented: KeyFingerprint,
+    wanted: KeyFingerprint,
+    certificateEndsMs: number,
+  ): Promise<HeldClaim> {
     return await this.#judge(node, (claim) => {
-      if (claim?.state === 'held') return claimByRotation(claim, presented, wanted)
+      if (claim?.state === 'held') return { ...claimByRotation(claim, presented, wanted), certificateEndsMs }
       throw new Refusal(
         'certificate-revoked',
         `nobody holds the name of node ${node} any more; join again with a token`,
       )
     })
-  }
-
-  async certificateIssued(node: string, endsMs: number): Promise<void> {
-    try {
-      await this.#change(node, (claim) =>
-        claim?.state === 'held' ? { ...claim, certificateEndsMs: endsMs } : undefined,
-      )
-    } catch (error) {
-      this.#options.logger.warn({ node, err: error }, 'the end of the certificate could not be recorded')
-    }
   }
 
   /**
@@ -142,14 +139,15 @@ export class ClaimStore implements Claims, Part {
   }
 
   /** Nothing is written if the rule wants what is there. */
-  async #change(node: string, rule: (claim: Claim | undefined) => Claim | undefined): Promise<void> {
-    await changeShared(
+  async #change(node: string, rule: (claim: Claim | undefined) => Claim): Promise<void> {
+    const write = this.#view.get(node) === undefined ? createOrChange : changeShared
+    await write(
       this.#maps,
       claimName(node),
       (present) => {
         const before = present === undefined ? undefined : claimOf(present)
         const after = rule(before)
-        if (after === undefined || (before !== undefined && isSameClaim(before, after))) return undefined
+        if (before !== undefined && isSameClaim(before, after)) return undefined
         return claimObject(after, this.#options.namespace)
       },
       this.#options,

@@ -6,7 +6,7 @@ import type { TransportRequest, TransportResponse } from '../../kube/client/tran
 import type { ConfigMap } from '../../kube/client/types.ts'
 import { isConflict, isNotFound } from '../../kube/status/index.ts'
 import { systemClock } from '../../telemetry/clock.ts'
-import { changeShared, createIfAbsent, MAX_WRITE_ROUNDS, removeUnchanged } from './shared-object.ts'
+import { changeShared, createIfAbsent, createOrChange, MAX_WRITE_ROUNDS, removeUnchanged } from './shared-object.ts'
 
 const random = { bytes: (count: number) => Buffer.alloc(count), fraction: () => 0 }
 const writing = { clock: systemClock, random }
@@ -111,5 +111,41 @@ describe('removing', () => {
   })
   it('does not hide that it failed', async () => {
     await expect(removeUnchanged(client([500]).maps, theirs('7'))).rejects.toThrow()
+  })
+})
+
+describe('changing what is probably not there', () => {
+  const add = (present: ConfigMap | undefined) => ({ ...object, data: { after: present?.data?.['by'] ?? 'nothing' } })
+
+  it('takes one request if it is not there', async () => {
+    const { maps, asked, sent } = client([201, object])
+    await createOrChange(maps, 'a', add, writing)
+    expect(asked).toEqual(['POST'])
+    expect(sent).toMatchObject([{ data: { after: 'nothing' } }])
+  })
+
+  it('thinks again by what is there', async () => {
+    const { maps, asked, sent } = client([409], [200, theirs('1')], [200, object])
+    await createOrChange(maps, 'a', add, writing)
+    expect(asked).toEqual(['POST', 'GET', 'PUT'])
+    expect(sent.at(-1)).toMatchObject({ metadata: { resourceVersion: '1' }, data: { after: 'them' } })
+  })
+
+  it('refuses nothing before it has looked', async () => {
+    const { maps, asked } = client([200, theirs('1')])
+    const change = (present: ConfigMap | undefined): ConfigMap | undefined => {
+      if (present === undefined) throw new Error('there must be one')
+      return undefined
+    }
+    await expect(createOrChange(maps, 'a', change, writing)).resolves.toMatchObject({ data: { by: 'them' } })
+    const absent = client([404])
+    await expect(createOrChange(absent.maps, 'a', change, writing)).rejects.toThrow('there must be one')
+    expect([asked, absent.asked]).toEqual([['GET'], ['GET']])
+  })
+
+  it('passes on every other failure', async () => {
+    const { maps, asked } = client([404])
+    await expect(createOrChange(maps, 'a', add, writing)).rejects.toSatisfy(isNotFound)
+    expect(asked).toEqual(['POST'])
   })
 })

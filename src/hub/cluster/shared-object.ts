@@ -73,6 +73,33 @@ export async function changeShared<T extends KubeObject>(
   }
 }
 
+/**
+ * The same for an object that is probably not there: one request where that is right. What the guess would refuse, and what
+ * somebody else has created, is decided by the object as it is.
+ */
+export async function createOrChange<T extends KubeObject>(
+  objects: ResourceClient<T>,
+  name: string,
+  change: (present: T | undefined) => T | undefined,
+  writing: SharedWriting,
+): Promise<T | undefined> {
+  const guess = ifAllowed(() => change(undefined))
+  try {
+    if (guess !== undefined) return await objects.create(guess)
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error
+  }
+  return await changeShared(objects, name, change, writing)
+}
+
+function ifAllowed<T>(decide: () => T): T | undefined {
+  try {
+    return decide()
+  } catch {
+    return undefined
+  }
+}
+
 /** Replaces exactly the version that was read, and no later object of the same name either. */
 function withIdentity<T extends KubeObject>(wanted: T, { metadata }: T): T {
   const { uid, resourceVersion } = metadata ?? {}

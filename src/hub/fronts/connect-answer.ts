@@ -38,5 +38,8 @@ export function errorAnswer(status: number, text: string): string {
 
 /** Texts come from anywhere; only what cannot end the line goes into it. */
 function reasonOf(text: string): string {
-  return text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, MAX_REASON_LENGTH)
+  return text
+    .replace(/[^\x21-\x7e]+/g, ' ')
+    .slice(0, MAX_REASON_LENGTH)
+    .trim()
 }

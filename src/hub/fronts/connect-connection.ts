@@ -7,6 +7,7 @@ import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import type { RelayResult } from '../../tunnel/relay.ts'
+import type { Destination } from '../routing/destination.ts'
 import type { DialedRoute } from '../routing/route-dialer.ts'
 import { CONNECTED, errorAnswer, refusalAnswer } from './connect-answer.ts'
 import { ConnectHeadReader, type ConnectRequest } from './connect-head.ts'
@@ -25,18 +26,11 @@ export const FIRST_WORD_HOLD_MS = 25
 /** For a refused client to read why before the connection is cut. */
 export const FRONT_LINGER_MS = 2_000
 
-export interface FrontDial {
-  readonly host: string
-  readonly port: number
-  readonly source: string
-  readonly signal: AbortSignal
-}
-
 export interface ConnectConnectionOptions {
   readonly clock: Clock
   readonly logger: Logger
   /** Rejects with an `OpenError`. */
-  dial(request: FrontDial): Promise<DialedRoute>
+  dial(destination: Destination, signal: AbortSignal): Promise<DialedRoute>
   rejected(reason: 'request' | 'timeout' | 'certificate'): void
   carried(result: RelayResult): void
 }
@@ -115,13 +109,11 @@ export class ConnectConnection implements FrontConnection {
     else void this.#dial(request)
   }
 
-  async #dial({ destination: { host, port }, rest }: ConnectRequest): Promise<void> {
+  async #dial({ destination, rest }: ConnectRequest): Promise<void> {
     this.#state = 'dialling'
     if (rest.length > 0) this.#keep(rest)
     try {
-      const { source } = this.#client
-      const dialed = await this.#options.dial({ host: host.text, port, source, signal: this.#gone.signal })
-      this.#connected(dialed)
+      this.#connected(await this.#options.dial(destination, this.#gone.signal))
     } catch (error) {
       if (!(error instanceof OpenError)) this.#options.logger.error({ err: error }, 'a dial failed unexpectedly')
       const { code, message } = error instanceof OpenError ? error : new OpenError('refused', 'internal error')

@@ -24,10 +24,6 @@ export interface BadRequest {
 export class ConnectHeadReader {
   #head: Buffer = Buffer.alloc(0)
 
-  get isEmpty(): boolean {
-    return this.#head.length === 0
-  }
-
   /** `undefined` asks for more. Not to be called again after anything else. */
   push(chunk: Buffer): ConnectRequest | BadRequest | undefined {
     // The end may have begun in the chunk before.

@@ -96,7 +96,7 @@ export class FrontListener implements Part {
     } catch (error) {
       raw.destroy()
       metrics.rejected.inc({ front, reason: 'tls' })
-      logger.debug({ err: error }, 'tls handshake with a front failed')
+      logger.info({ front, err: error }, 'tls handshake with a front failed')
     }
   }
 

@@ -34,6 +34,8 @@ export class FrontTls {
 
   constructor(options: FrontTlsOptions) {
     this.#options = options
+    // What cannot be used should be known at the start, not when the first client comes.
+    this.#secureContext()
   }
 
   /** Shakes hands and finds out who is there; rejects, with the socket destroyed, where that fails or takes too long. */

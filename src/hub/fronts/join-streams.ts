@@ -8,6 +8,8 @@ import { TunnelStream } from '../../tunnel/tunnel-stream.ts'
 
 /** Resolves when both are closed; never rejects. */
 export function joinStreams(far: Duplex, socket: RelaySocket): Promise<RelayResult> {
+  // Clients of fronts come by unix socket or TLS, and Node throws for a reset of either.
+  socket.resetAndDestroy = () => socket.destroy()
   if (far instanceof TunnelStream) return relay(far, socket)
   return new Promise((resolve) => new Join(far, socket, resolve).start())
 }
@@ -65,8 +67,7 @@ function pass(from: Duplex, to: Duplex, count: (bytes: number) => void): void {
 }
 
 /** Where the side that has gone had said and heard everything, the other only finishes writing. */
-function cutUnlessDone(gone: Duplex, other: RelaySocket): void {
-  if (gone.readableEnded && gone.writableFinished && gone.errored === null) return
-  if (other.resetAndDestroy === undefined) other.destroy()
-  else other.resetAndDestroy()
+function cutUnlessDone(gone: Duplex, other: Duplex): void {
+  const isDone = gone.readableEnded && gone.writableFinished && gone.errored === null
+  if (!isDone) other.destroy()
 }

@@ -2,14 +2,12 @@
  * POST /edge.crt: a certificate for a key. Who presents a certificate renews it; who does not needs a token. Of the signing
  * request only the key and the node name count: whatever else it asks for, the hub's own answer stands.
  */
-import type { KeyObject } from 'node:crypto'
 import type { CertificateRequest } from '../../identity/csr.ts'
 import { attributeValues, formatName, userName } from '../../identity/distinguished-name.ts'
 import { type JoinClaims, tokenCovers } from '../../identity/join-token.ts'
 import { keyFingerprint } from '../../identity/keys.ts'
 import { NODES_GROUP, nodeOfSubject } from '../../identity/node-name.ts'
 import type { Clock } from '../../telemetry/clock.ts'
-import type { Logger } from '../../telemetry/logger.ts'
 import { claimByToken, type KeyFingerprint } from '../claims/claim.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { Refusal } from '../refusal.ts'
@@ -18,7 +16,7 @@ import { type HubRequest, type HubResponse, pemResponse } from '../serving/http-
 import type { Route } from '../serving/http-routes.ts'
 import { checkPeer } from '../serving/peer-check.ts'
 import type { Attempt, Attempts } from './attempts.ts'
-import { issueNodeCertificate } from './issue-node-certificate.ts'
+import { issueNodeCertificate, nodeCertificateValidity } from './issue-node-certificate.ts'
 import { parseSigningRequest, readSigningRequestBody } from './signing-request.ts'
 
 export const EDGE_CERTIFICATE_PATH = '/edge.crt'
@@ -29,7 +27,6 @@ export interface EdgeCertificateOptions {
   readonly clock: Clock
   readonly attempts: Attempts
   readonly gate: WorkGate
-  readonly logger: Logger
   /** Of the certificates issued; never beyond the CA's own end. */
   readonly lifeMs: number
   /** How long past its end a certificate may still be renewed. */
@@ -37,7 +34,7 @@ export interface EdgeCertificateOptions {
 }
 
 /** Takes the name for the key, if whoever asks may have it. */
-type TakeName = (node: string, key: KeyFingerprint) => Promise<void>
+type TakeName = (node: string, key: KeyFingerprint, certificateEndsMs: number) => Promise<void>
 
 export function edgeCertificateRoute(options: EdgeCertificateOptions): Route {
   return {
@@ -60,8 +57,12 @@ async function answer(options: EdgeCertificateOptions, request: HubRequest, atte
     const key = keyFingerprint(signingRequest.publicKey)
     attempt.node ??= node
     attempt.key = key
-    await takeName(node, key)
-    return await issue(options, request.door.cluster, attempt, node, signingRequest.publicKey)
+    const authority = request.door.cluster.authority()
+    const validity = nodeCertificateValidity(authority, options)
+    await takeName(node, key, validity.notAfterMs)
+    const { certificate, chainPem } = await issueNodeCertificate(authority, node, signingRequest.publicKey, validity)
+    attempt.serial = certificate.serialNumber
+    return pemResponse(chainPem, { [nodeHeader]: node })
   }, request.signal)
 }
 
@@ -69,15 +70,21 @@ async function holderOfToken(request: HubRequest, attempt: Attempt): Promise<Tak
   const { cluster } = request.door
   const token = await cluster.tokens.verify(bearerToken(request))
   attempt.tokenId = token.id
-  return async (node, key) => {
+  return async (node, key, certificateEndsMs) => {
     if (!tokenCovers(token.node, node))
       throw new Refusal('token-for-other-node', `the token is for ${token.node}, not for ${node}`)
-    await claimName(cluster, token, node, key)
+    await claimName(cluster, token, { node, key, certificateEndsMs })
   }
 }
 
-async function claimName(cluster: Cluster, token: JoinClaims, node: string, key: KeyFingerprint): Promise<void> {
-  const { claims, tokens, nodes } = cluster
+interface Wanted {
+  readonly node: string
+  readonly key: KeyFingerprint
+  readonly certificateEndsMs: number
+}
+
+async function claimName({ claims, tokens, nodes }: Cluster, token: JoinClaims, wanted: Wanted): Promise<void> {
+  const { node, key, certificateEndsMs } = wanted
   const joining = {
     node,
     key,
@@ -88,7 +95,7 @@ async function claimName(cluster: Cluster, token: JoinClaims, node: string, key:
   // A look ahead by what this hub knows, so that a refused join costs the token no use. The cluster decides below.
   claimByToken(claims.known(node), { ...joining, nowMs: 0 })
   await tokens.use(token, node, key)
-  await claims.byToken(joining)
+  await claims.byToken({ ...joining, certificateEndsMs })
 }
 
 async function holderOfCertificate(
@@ -103,30 +110,11 @@ async function holderOfCertificate(
     )
   const edge = await checkPeer(peer, door.cluster, { clock, graceMs })
   attempt.node = edge.node
-  return async (node, key) => {
+  return async (node, key, certificateEndsMs) => {
     if (node !== edge.node)
       throw new Refusal('node-mismatch', `the certificate of node ${edge.node} renews that node only, not ${node}`)
-    await door.cluster.claims.byRotation(node, edge.key, key)
+    await door.cluster.claims.byRotation(node, edge.key, key, certificateEndsMs)
   }
-}
-
-async function issue(
-  { clock, lifeMs, logger }: EdgeCertificateOptions,
-  cluster: Cluster,
-  attempt: Attempt,
-  node: string,
-  publicKey: KeyObject,
-): Promise<HubResponse> {
-  const issued = await issueNodeCertificate(cluster.authority(), node, publicKey, { clock, lifeMs })
-  const { serialNumber, notAfterMs } = issued.certificate
-  attempt.serial = serialNumber
-  try {
-    await cluster.claims.certificateIssued(node, notAfterMs)
-  } catch (error) {
-    // Only lists and metrics miss it; the edge must not be without its certificate for that.
-    logger.warn({ err: error, node }, 'cannot record the end of the certificate')
-  }
-  return pemResponse(issued.chainPem, { [nodeHeader]: node })
 }
 
 function bearerToken({ headers }: HubRequest): string {

@@ -1,6 +1,6 @@
 /** The certificate of an edge. The hub decides all of it; the edge brings a key and, proven by a token or a certificate, a name. */
 import type { KeyObject } from 'node:crypto'
-import { type Certificate, certificatePem } from '../../identity/certificate.ts'
+import { type Certificate, certificatePem, type Validity } from '../../identity/certificate.ts'
 import { issueCertificate, validityFromNow } from '../../identity/issue.ts'
 import { nodeSubject } from '../../identity/node-name.ts'
 import type { Clock } from '../../telemetry/clock.ts'
@@ -18,25 +18,33 @@ export interface IssuedNodeCertificate {
   readonly chainPem: string
 }
 
+/** The life of a certificate that is issued now: never beyond the CA's own end. */
+export function nodeCertificateValidity(
+  { signing }: HubAuthority,
+  { clock, lifeMs }: { readonly clock: Clock; readonly lifeMs: number },
+): Validity {
+  const { notAfterMs: caEndsMs } = signing.certificate
+  if (clock.nowMs() > caEndsMs)
+    throw new Refusal('internal', "the hub's CA has expired and cannot sign; its operator has to replace it")
+  const { notBeforeMs, notAfterMs } = validityFromNow(clock, lifeMs)
+  return { notBeforeMs, notAfterMs: Math.min(notAfterMs, caEndsMs) }
+}
+
 export async function issueNodeCertificate(
-  authority: HubAuthority,
+  { signing, chainAbove }: HubAuthority,
   node: string,
   publicKey: KeyObject,
-  { clock, lifeMs }: { readonly clock: Clock; readonly lifeMs: number },
+  validity: Validity,
 ): Promise<IssuedNodeCertificate> {
-  const { signing, chainAbove } = authority
-  if (clock.nowMs() > signing.certificate.notAfterMs)
-    throw new Refusal('internal', "the hub's CA has expired and cannot sign; its operator has to replace it")
   const certificate = await issueCertificate(
     signing,
     {
-      ...validityFromNow(clock, lifeMs),
+      ...validity,
       subject: nodeSubject(node),
       keyUsages: ['digitalSignature'],
       extendedKeyUsages: ['clientAuth'],
     },
     publicKey,
-    { ifOutlivesCa: 'cap' },
   )
   return { certificate, chainPem: certificatePem(certificate, ...chainAbove) }
 }

@@ -8,13 +8,16 @@ export const MAX_NODE_ADDRESSES = 64
 
 export interface NodeFacts {
   readonly name: string
-  /** Canonical, of every type: what KAS dials is one of them. */
+  /** Canonical, of every type: an API server dials one of them, or a host name. */
   readonly addresses: readonly string[]
   /** Host names other than the Node's own, canonical. */
   readonly hostNames: readonly string[]
   readonly podCidrs: readonly string[]
   readonly labels: Labels
 }
+
+/** What Services are called inside a cluster; no machine has such a name. */
+const serviceName = /\.svc(\.|$)/
 
 interface PodCidrs {
   readonly podCIDR?: string
@@ -33,7 +36,7 @@ export function nodeFacts(node: Node): NodeFacts {
   return {
     name,
     addresses: textsOf('address'),
-    hostNames: textsOf('name').filter((text) => text !== name),
+    hostNames: textsOf('name').filter((text) => text !== name && !serviceName.test(text)),
     podCidrs: [...new Set(ranges)],
     labels: node.metadata?.labels ?? {},
   }

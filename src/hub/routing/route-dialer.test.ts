@@ -77,7 +77,7 @@ describe('a destination of a node', () => {
     const [old, newer] = [route('edge-1', 'ok', { sinceMs: 1 }), route('edge-1', 'overloaded', { sinceMs: 2 })]
     const { dialer } = dialerOf([newer, old, lost])
     await dialer.dial('edge-1', 1, options)
-    const order = [lost, newer, old].map(({ dial }) => dial.mock.invocationCallOrder[0] ?? 0)
+    const order = [lost, newer, old].map((each) => each.dial.mock.invocationCallOrder[0] ?? 0)
     expect(order).toEqual([...order].sort((a, b) => a - b))
     expect(order).not.toContain(0)
   })
@@ -135,7 +135,7 @@ describe('a destination of nobody', () => {
     await expect(dialerOf(all).dialer.dial('10.96.0.1', 443, options)).rejects.toEqual(
       failsWith('denied', /\(8 routes tried\)/),
     )
-    const calls = all.filter(({ dial }) => dial.mock.calls.length > 0)
+    const calls = all.filter((each) => each.dial.mock.calls.length > 0)
     expect(new Set(calls.map(({ node }) => node)).size).toBe(MAX_ROUTE_ATTEMPTS)
   })
 

@@ -144,6 +144,16 @@ describe('a destination of nobody', () => {
   })
 })
 
+describe('a Service', () => {
+  it('cannot be claimed by a node, by address, range or name', () => {
+    const table = new RouteTable({ strategies: ['default'], serviceCidrs: ['10.96.0.0/16', 'fd00:96::/112'] })
+    table.put(node('evil', ['10.96.0.10', 'hook.default.svc', 'hook.default.svc.cluster.local'], ['0.0.0.0/0', '::/0']))
+    for (const host of ['10.96.0.10', '10.96.9.9', 'fd00:96::1', 'hook.default.svc', 'hook.default.svc.cluster.local'])
+      expect(choose(table, host).kind).toBe('any')
+    expect(choose(table, '10.97.0.1')).toEqual(to('evil'))
+  })
+})
+
 describe('what a Node reports', () => {
   it('counts only as far as it is readable, and not without bound', () => {
     const many = Array.from({ length: 100 }, (_, index) => `10.1.0.${index}`)

@@ -1,7 +1,7 @@
 /**
  * Which nodes may carry a connection to a destination. What must stay true: a destination that belongs to a known Node goes
  * through that node or nowhere, whatever the strategies; one that several nodes claim goes nowhere. Nodes report their own
- * addresses, so a claim can be a lie: it may stop traffic, never attract it.
+ * addresses, so a claim can be a lie: it may stop traffic to another node or to a Service, never attract it.
  */
 import { EVERY_LABEL, type LabelSelector, matchesLabels, parseLabelSelector } from '../../kube/selectors/index.ts'
 import { CidrOwners } from './cidr-owners.ts'
@@ -23,6 +23,8 @@ export interface RouteTableOptions {
   readonly strategies: readonly ProxyStrategy[]
   /** Which nodes serve `default`; without it every node does, registered as a Node or not. */
   readonly defaultSelector?: LabelSelector
+  /** Addresses of Services: they belong to no node, whatever Nodes say. */
+  readonly serviceCidrs?: readonly string[]
 }
 
 export interface NodeSelection {
@@ -35,6 +37,8 @@ export type RouteChoice =
   | { readonly kind: 'any'; readonly tiers: readonly NodeSelection[] }
   | { readonly kind: 'none'; readonly reason: 'contested' | 'unowned' | 'unknown'; readonly message: string }
 
+const nobody: ReadonlySet<string> = new Set()
+
 interface Tier extends NodeSelection {
   readonly selector: LabelSelector
   readonly members: Set<string>
@@ -45,9 +49,11 @@ export class RouteTable {
   readonly #hostNames = new Owners()
   readonly #addresses = new Owners()
   readonly #podCidrs = new CidrOwners()
+  readonly #serviceCidrs = new CidrOwners()
   readonly #tiers: readonly Tier[]
 
-  constructor({ strategies, defaultSelector = EVERY_LABEL }: RouteTableOptions) {
+  constructor({ strategies, defaultSelector = EVERY_LABEL, serviceCidrs = [] }: RouteTableOptions) {
+    for (const cidr of serviceCidrs) this.#serviceCidrs.add(cidr, '')
     this.#tiers = strategies.flatMap((strategy) => {
       if (strategy === 'destHost') return []
       return tier(strategy === 'default' ? defaultSelector : parseLabelSelector(DEFAULT_ROUTE_LABEL))
@@ -103,6 +109,7 @@ export class RouteTable {
   /** The API server sees to it that a Node's own name is one of a kind: what others say of it does not count. */
   #ownersOf({ kind, text }: DestinationHost): ReadonlySet<string> {
     if (kind === 'name') return this.#nodes.has(text) ? new Set([text]) : this.#hostNames.of(text)
+    if (this.#serviceCidrs.of(text).size > 0) return nobody
     const byAddress = this.#addresses.of(text)
     const byRange = this.#podCidrs.of(text)
     return byRange.size === 0 ? byAddress : new Set([...byAddress, ...byRange])

@@ -10,8 +10,11 @@ export const FAILURES_PER_SECOND = 1
 export const MAX_FAILING_ADDRESSES = 10_000
 /** Joins worked on at a time: they wait for the API server, whose own limits are of this size. */
 export const MAX_JOINS_IN_FLIGHT = 64
-/** Joins that wait for their turn, with their whole request in memory; the rest is asked to come back. */
-export const MAX_JOINS_QUEUED = 2_000
+/**
+ * Joins that wait for their turn, with their whole request in memory; the rest is asked to come back. A hub on a busy core
+ * lets a hundred in each second, so the last of them is answered long before an edge gives up.
+ */
+export const MAX_JOINS_QUEUED = 1_000
 /** Long enough for a full queue to empty. */
 export const OVERLOADED_RETRY_AFTER_SECONDS = 10
 

@@ -1,5 +1,6 @@
 /** The limits and the surroundings that both versions of HTTP share. */
 import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { HubConnection, OpenConnection } from './connection.ts'
@@ -31,9 +32,17 @@ export interface UpgradeRoute {
   handle(connection: HubConnection, request: IncomingMessage, head: Buffer): OpenConnection
 }
 
+/** What a client may keep open as a stream of an HTTP/2 connection. */
+export interface CallRoute {
+  readonly path: string
+  /** Owns the stream from here on. While it is open the connection is not drained but by its own `drain`. */
+  handle(connection: HubConnection, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): OpenConnection
+}
+
 export interface HttpServiceOptions {
   readonly routes: HttpRoutes
   readonly upgrade?: UpgradeRoute
+  readonly call?: CallRoute
   readonly clock: Clock
   readonly logger: Logger
   readonly times?: HttpTimes

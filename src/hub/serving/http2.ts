@@ -20,9 +20,10 @@ export const MAX_SESSION_MEGABYTES = 1
 export const MAX_REJECTED_STREAMS = 32
 
 export function serveHttp2(connection: HubConnection, settings: HttpSettings): OpenConnection {
-  const { clock, times, logger } = settings
+  const { clock, times, logger, call } = settings
   const { socket } = connection
   const session = openSession(connection)
+  const calls = new Set<OpenConnection>()
   let streams = 0
   let isDraining = false
   const end = (): void => endSession(session, socket, settings)
@@ -37,14 +38,23 @@ export function serveHttp2(connection: HubConnection, settings: HttpSettings): O
       if (isDraining) end()
       else cancelIdleLimit = clock.schedule(times.headMs, end)
     })
-    void serve(settings, connection, stream, headers)
+    if (call === undefined || headers[constants.HTTP2_HEADER_PATH] !== call.path) {
+      void serve(settings, connection, stream, headers)
+      return
+    }
+    const open = call.handle(connection, stream, headers)
+    calls.add(open)
+    stream.once('close', () => calls.delete(open))
+    if (isDraining) open.drain()
   })
   session.on('error', (error) => logger.debug({ err: error }, 'http/2 session broke'))
   socket.once('close', () => cancelIdleLimit())
   const drain = (): void => {
     isDraining = true
+    for (const open of calls) open.drain()
     if (streams === 0) end()
-    else session.close()
+    // A client that is told goodbye may leave its calls at once; those end by themselves.
+    else if (calls.size === 0) session.close()
   }
   return { drain }
 }

@@ -13,8 +13,8 @@ export const MAX_OPENS_PER_SECOND_PER_NODE = 10_000
 
 /** For the cluster to say whether a certificate still counts; a session does not begin before. */
 export const CHECK_IN_TIMEOUT_MS = 15_000
-/** How long streams may go on in a session that takes no new ones. */
-export const SESSION_DRAIN_MS = 10 * 60 * 1000
+/** How long streams may go on in a session that takes no new ones: a long `kubectl logs -f`, but not for ever. */
+export const SESSION_DRAIN_MS = 60 * 60 * 1000
 /** How often each session is held against the claim on its name, should a change have been missed. */
 export const SESSION_RECHECK_MS = 5_000
 /** How long an edge may take to replace its sessions once its renewed certificate was seen; then the old ones are drained. */

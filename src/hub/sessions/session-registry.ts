@@ -129,12 +129,14 @@ export class SessionRegistry implements NodeRoutes, Part {
     else this.#supersede(session)
   }
 
-  /** The edge replaces its sessions by itself; one that does not is helped along. */
+  /**
+   * The edge replaces its sessions by itself; one that does not is helped along. That the peer has said it goes away is no
+   * reason to wait: the old key may be in other hands by now.
+   */
   #supersede(session: EdgeSession): void {
     const nowMs = this.#options.clock.monotonicMs()
     session.supersededMs ??= nowMs
-    if (nowMs - session.supersededMs >= ROTATED_KEY_GRACE_MS && !session.isGoingAway)
-      session.drain('rotated', SESSION_DRAIN_MS)
+    if (nowMs - session.supersededMs >= ROTATED_KEY_GRACE_MS) session.drain('rotated', SESSION_DRAIN_MS)
   }
 
   /** Where the cluster cannot be asked, the session ends if there was a reason to doubt it, and goes on otherwise. */

@@ -19,8 +19,11 @@ export interface SessionProof {
  */
 export type Standing = 'good' | 'superseded' | 'contested' | 'revoked' | 'expired'
 
+/** A certificate is good to the end of the second that it names as its last. */
+const lastSecondMs = 1_000
+
 export function standingOf(proof: SessionProof, claim: Claim | undefined, nowMs: number): Standing {
-  if (proof.notAfterMs <= nowMs) return 'expired'
+  if (proof.notAfterMs + lastSecondMs <= nowMs) return 'expired'
   if (isAllowed(proof, claim, nowMs)) return 'good'
   if (claim?.state !== 'held') return 'revoked'
   return isSameHolder(proof.claim, claim) ? 'superseded' : 'contested'

@@ -30,7 +30,7 @@ export function tunnelUpgrade({ host, innerTls }: TunnelUpgradeOptions): Upgrade
   return {
     path: TUNNEL_PATH,
     handle: (connection, request, head) => {
-      const refused = (refusal: Refusal): void => sendBare(connection.socket, refusalResponse(explained(refusal)))
+      const refused = (refusal: Refusal): void => sendBare(connection.socket, refusalResponse(refusal))
       try {
         if (requestedProtocol(request) === INNER_TLS_PROTOCOL)
           return adoptInner(host, innerTls, connection, request, head)
@@ -61,15 +61,6 @@ function upgraded(
 function refusalOf(error: unknown): Refusal {
   if (error instanceof UpgradeRequestError) return new Refusal('bad-request', error.message, { cause: error })
   return new Refusal('internal', 'the connection could not be upgraded', { cause: error })
-}
-
-/** Who presents no certificate here has usually met a proxy on the way. */
-function explained(refusal: Refusal): Refusal {
-  if (refusal.code !== 'certificate-missing') return refusal
-  return new Refusal(
-    refusal.code,
-    `${refusal.message}; where a proxy on the way ends TLS, the certificate gets lost: use causeway edge --inner-tls`,
-  )
 }
 
 function adoptInner(

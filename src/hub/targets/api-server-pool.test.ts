@@ -1,11 +1,15 @@
+import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { FakeNetwork } from '../../../test/contract/fake-network.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { API_SERVER_BACKOFF_FIRST_MS, ApiServerPool } from './api-server-pool.ts'
+import { DialSlots } from './dial-slots.ts'
+import { createTargetMetrics } from './metrics.ts'
 import { MAX_CONNECT_ATTEMPT_MS, TargetDialer } from './target-dialer.ts'
 
 const deadlineMs = 30_000
+const { signal } = new AbortController()
 const [a, b, c] = ['10.0.0.1:6443', '10.0.0.2:6443', '10.0.0.3:6443'] as const
 
 function world() {
@@ -15,13 +19,15 @@ function world() {
   const destination = { write: (line: string) => log.push(JSON.parse(line) as Record<string, unknown>) }
   const logger = createLogger({ level: 'info', format: 'json', clock, destination })
   const addresses = [1, 2, 3].map((last) => ({ host: `10.0.0.${last}`, port: 6443 }))
-  const pool = new ApiServerPool({ addresses, dialer: new TargetDialer({ clock, network }), clock, logger })
+  const metrics = createTargetMetrics(new Registry(), new DialSlots())
+  const pool = new ApiServerPool({ addresses, dialer: new TargetDialer({ clock, network }), metrics, clock, logger })
+  const failing = async (): Promise<number | undefined> => (await metrics.failingApiServers.get()).values[0]?.value
   const tried = async (): Promise<string[]> => {
     network.asked.length = 0
-    await pool.dial({ deadlineMs }).catch(() => {})
+    await pool.dial({ deadlineMs, signal }).catch(() => {})
     return network.asked
   }
-  return { clock, network, pool, log, tried }
+  return { clock, network, pool, log, tried, failing, metrics }
 }
 
 describe('the addresses of the API server', () => {
@@ -35,16 +41,16 @@ describe('the addresses of the API server', () => {
   })
 
   it('are all tried before a dial fails, and the text says what each did', async () => {
-    const { network, pool, tried } = world()
+    const { network, pool, tried, failing } = world()
     network.addresses.set(b, 'EHOSTUNREACH')
     expect(await tried()).toEqual([a, b, c])
-    await expect(pool.dial({ deadlineMs })).rejects.toMatchObject({
+    await expect(pool.dial({ deadlineMs, signal })).rejects.toMatchObject({
       code: 'refused',
       message: expect.stringMatching(
         /^the API server cannot be reached: .*10\.0\.0\.1: connection refused; .*EHOSTUNREACH/,
       ),
     })
-    expect(pool.failing).toBe(3)
+    expect(await failing()).toBe(3)
   })
 
   it('that failed come last until their time is over, which doubles', async () => {
@@ -62,24 +68,36 @@ describe('the addresses of the API server', () => {
   })
 
   it('that swallow packets delay a dial once', async () => {
-    const { clock, network, pool, tried } = world()
+    const { clock, network, pool, tried, failing } = world()
     network.addresses.set(a, 'silent').set(b, 'up')
-    const first = pool.dial({ deadlineMs })
+    const first = pool.dial({ deadlineMs, signal })
     await clock.advance(MAX_CONNECT_ATTEMPT_MS)
     await first
     expect(await tried()).toEqual([b])
-    expect(pool.failing).toBe(1)
+    expect(await failing()).toBe(1)
+    network.addresses.set(a, 'up').delete(b)
+    expect(await tried()).toEqual([b, c, a])
+    expect(await failing()).toBe(2)
   })
 
   it('learn nothing from who gives up', async () => {
-    const { clock, network, pool } = world()
+    const { clock, network, pool, failing } = world()
     network.addresses.set(a, 'silent')
     const wanted = new AbortController()
     const dialled = expect(pool.dial({ deadlineMs, signal: wanted.signal })).rejects.toThrow('gone')
     await clock.advance(0)
     wanted.abort(new Error('gone'))
     await dialled
-    expect([pool.failing, network.asked]).toEqual([0, [a]])
+    expect([await failing(), network.asked]).toEqual([0, [a]])
+  })
+
+  it('learn nothing from who hardly waits, nor from a hub that is out of sockets', async () => {
+    const { clock, network, pool, failing } = world()
+    network.addresses.set(a, 'silent').set(b, 'EMFILE').set(c, 'silent')
+    const dialled = expect(pool.dial({ deadlineMs: 30, signal })).rejects.toMatchObject({ code: 'refused' })
+    await clock.advance(30)
+    await dialled
+    expect([await failing(), network.asked]).toEqual([0, [a, b, c]])
   })
 
   it('are logged when they fail and when they answer again, not each time', async () => {
@@ -100,9 +118,9 @@ describe('the addresses of the API server', () => {
   })
 
   it('are none: there is no route', async () => {
-    const { clock } = world()
+    const { clock, metrics } = world()
     const logger = createLogger({ level: 'info', format: 'json', clock, destination: { write: () => {} } })
-    const pool = new ApiServerPool({ addresses: [], dialer: new TargetDialer({ clock }), clock, logger })
-    await expect(pool.dial({ deadlineMs })).rejects.toMatchObject({ code: 'no-route' })
+    const pool = new ApiServerPool({ addresses: [], dialer: new TargetDialer({ clock }), metrics, clock, logger })
+    await expect(pool.dial({ deadlineMs, signal })).rejects.toMatchObject({ code: 'no-route' })
   })
 })

@@ -7,6 +7,7 @@ import type { Clock } from '../../telemetry/clock.ts'
 import { formatAddress } from '../../telemetry/listen.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
+import type { TargetMetrics } from './metrics.ts'
 import type { TargetAddress } from './target-address.ts'
 import { type DialOptions, inTurn, shareOfTime, type TargetDialer } from './target-dialer.ts'
 
@@ -14,6 +15,9 @@ import { type DialOptions, inTurn, shareOfTime, type TargetDialer } from './targ
 export const API_SERVER_BACKOFF_FIRST_MS = 1_000
 /** The most it grows to: an API server that was restarted gets its share of the traffic back soon. */
 export const API_SERVER_BACKOFF_MAX_MS = 30_000
+
+/** A time limit shorter than this says nothing about an address: a node that hardly waits must not shift others' traffic. */
+export const API_SERVER_TELLING_TIMEOUT_MS = 1_000
 
 interface Member {
   readonly address: TargetAddress
@@ -26,36 +30,26 @@ export interface ApiServerPoolOptions {
   /** At least one. */
   readonly addresses: readonly TargetAddress[]
   readonly dialer: TargetDialer
+  readonly metrics: Pick<TargetMetrics, 'failingApiServers'>
   readonly clock: Clock
   readonly logger: Logger
 }
 
 export class ApiServerPool {
-  readonly #dialer: TargetDialer
+  readonly #options: ApiServerPoolOptions
   readonly #clock: Clock
-  readonly #logger: Logger
   readonly #members: readonly Member[]
   #lastGood: Member | undefined
 
-  constructor({ addresses, dialer, clock, logger }: ApiServerPoolOptions) {
-    this.#dialer = dialer
-    this.#clock = clock
-    this.#logger = logger
-    this.#members = addresses.map((address) => ({
+  constructor(options: ApiServerPoolOptions) {
+    this.#options = options
+    this.#clock = options.clock
+    this.#members = options.addresses.map((address) => ({
       address,
       text: formatAddress(address),
       failures: 0,
       avoidUntilMs: Number.NEGATIVE_INFINITY,
     }))
-  }
-
-  get addresses(): readonly TargetAddress[] {
-    return this.#members.map(({ address }) => address)
-  }
-
-  /** How many addresses failed when they were last tried. */
-  get failing(): number {
-    return this.#members.filter(({ failures }) => failures > 0).length
   }
 
   /** Rejects with an `OpenError`, or with the signal's reason. */
@@ -65,7 +59,7 @@ export class ApiServerPool {
     if (order.length === 0) throw new OpenError('no-route', 'the hub knows no address of the API server')
     return await inTurn(order, 'the API server cannot be reached', signal, async (member, left) => {
       const limitMs = shareOfTime(untilMs - this.#clock.monotonicMs(), left)
-      return await this.#try(member, { deadlineMs: limitMs, ...(signal && { signal }) })
+      return await this.#try(member, { deadlineMs: limitMs, signal })
     })
   }
 
@@ -80,27 +74,42 @@ export class ApiServerPool {
 
   async #try(member: Member, options: DialOptions): Promise<Socket> {
     try {
-      const socket = await this.#dialer.dial(member.address, options)
-      if (member.failures > 0) this.#logger.info({ address: member.text }, 'the API server answers again')
-      member.failures = 0
-      member.avoidUntilMs = Number.NEGATIVE_INFINITY
-      this.#lastGood = member
+      const socket = await this.#options.dialer.dial(member.address, options)
+      this.#answered(member)
       return socket
     } catch (error) {
-      // Whoever gives up waiting has learnt nothing about the address.
-      if (options.signal?.aborted !== true) this.#failed(member, error)
+      if (isTelling(error, options)) this.#failed(member, error)
       throw error
     }
   }
 
+  #answered(member: Member): void {
+    const { logger, metrics } = this.#options
+    this.#lastGood = member
+    if (member.failures === 0) return
+    logger.info({ address: member.text }, 'the API server answers again')
+    metrics.failingApiServers.dec()
+    member.failures = 0
+    member.avoidUntilMs = Number.NEGATIVE_INFINITY
+  }
+
   #failed(member: Member, error: unknown): void {
+    const { logger, metrics } = this.#options
     const nowMs = this.#clock.monotonicMs()
     // Dials that were under way together count once.
-    if (member.avoidUntilMs > nowMs && this.#lastGood !== member) return
-    const waitMs = Math.min(API_SERVER_BACKOFF_MAX_MS, API_SERVER_BACKOFF_FIRST_MS * 2 ** member.failures)
-    member.failures += 1
-    member.avoidUntilMs = nowMs + waitMs
+    if (member.avoidUntilMs > nowMs) return
     if (this.#lastGood === member) this.#lastGood = undefined
-    if (member.failures === 1) this.#logger.warn({ address: member.text, err: error }, 'the API server does not answer')
+    member.avoidUntilMs =
+      nowMs + Math.min(API_SERVER_BACKOFF_MAX_MS, API_SERVER_BACKOFF_FIRST_MS * 2 ** member.failures)
+    member.failures += 1
+    if (member.failures > 1) return
+    logger.warn({ address: member.text, err: error }, 'the API server does not answer')
+    metrics.failingApiServers.inc()
   }
+}
+
+/** Whoever gives up waiting has learnt nothing about the address, and a hub that is out of sockets only about itself. */
+function isTelling(error: unknown, { signal, deadlineMs }: DialOptions): boolean {
+  if (signal.aborted || !(error instanceof OpenError) || error.code === 'overloaded') return false
+  return error.code !== 'timeout' || deadlineMs >= API_SERVER_TELLING_TIMEOUT_MS
 }

@@ -1,6 +1,6 @@
 /** How many connections to targets the hub makes at a time, so that targets that do not answer cannot bind all of it. */
 
-/** Dials under way at a time: each is a socket, and a node or two of names that DNS is asked for. */
+/** Dials under way at a time: each is a socket, and perhaps a question to DNS. */
 export const MAX_DIALS = 2_048
 /** Dials of one node: what its pods need when all start at once, and a small part of all. */
 export const MAX_DIALS_PER_NODE = 256

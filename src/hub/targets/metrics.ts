@@ -10,6 +10,7 @@ export interface TargetMetrics {
   readonly opens: Counter<'target' | 'code'>
   readonly dialDurations: Histogram
   readonly limits: Counter<'limit'>
+  readonly failingApiServers: Gauge
 }
 
 /** As the label `target`: the names of hosts would be labels without end. */
@@ -42,6 +43,11 @@ export function createTargetMetrics(registry: Registry, slots: DialSlots): Targe
       name: 'causeway_hub_target_limits_total',
       help: 'Targets refused because too many connections were being made: by all nodes, or by one.',
       labelNames: ['limit'],
+      registers,
+    }),
+    failingApiServers: new Gauge({
+      name: 'causeway_hub_apiserver_addresses_failing',
+      help: 'Addresses of API servers that could not be reached when they were last tried.',
       registers,
     }),
   }

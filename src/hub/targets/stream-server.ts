@@ -21,6 +21,12 @@ export interface StreamOwner {
   countOpen(): string | undefined
 }
 
+/** When one was last logged, and how many have not been since. */
+interface Denials {
+  readonly loggedMs: number
+  unlogged: number
+}
+
 export interface StreamServerOptions {
   readonly targets: Pick<Targets, 'connect'>
   readonly clock: Clock
@@ -29,8 +35,7 @@ export interface StreamServerOptions {
 
 export class StreamServer {
   readonly #options: StreamServerOptions
-  #deniedUnlogged = 0
-  #denialLoggedMs = Number.NEGATIVE_INFINITY
+  readonly #denials = new WeakMap<StreamOwner, Denials>()
 
   constructor(options: StreamServerOptions) {
     this.#options = options
@@ -39,12 +44,13 @@ export class StreamServer {
   serve(stream: TunnelStream, owner: StreamOwner): void {
     receiveOpen(stream, this.#options.clock, (open) => {
       const overload = owner.countOpen()
-      if (overload === undefined) void this.#answer(open, owner.node)
+      if (overload === undefined) void this.#answer(open, owner)
       else open.refuse('overloaded', overload)
     })
   }
 
-  async #answer(open: IncomingOpen, node: string): Promise<void> {
+  async #answer(open: IncomingOpen, owner: StreamOwner): Promise<void> {
+    const { node } = owner
     const { target, deadlineMs } = open.header
     const gone = new AbortController()
     open.onGone(() => gone.abort(new Error('the opener has gone')))
@@ -53,29 +59,30 @@ export class StreamServer {
       if (open.isGone) socket.destroy()
       else await relay(open.accept(), socket)
     } catch (error) {
-      if (!open.isGone) this.#refuse(open, node, error)
+      if (!open.isGone) this.#refuse(open, owner, error)
     }
   }
 
-  #refuse(open: IncomingOpen, node: string, error: unknown): void {
+  #refuse(open: IncomingOpen, owner: StreamOwner, error: unknown): void {
     if (error instanceof OpenError) {
-      if (error.code === 'denied') this.#logDenial(open, node)
+      if (error.code === 'denied') this.#logDenial(open, owner)
       open.refuse(error.code, error.message)
       return
     }
-    this.#options.logger.error({ err: error, node }, 'a stream could not be served')
+    this.#options.logger.error({ err: error, node: owner.node }, 'a stream could not be served')
     open.refuse('refused', 'the hub failed; its log says why')
   }
 
-  #logDenial({ header: { target, source } }: IncomingOpen, node: string): void {
+  #logDenial({ header: { target, source } }: IncomingOpen, owner: StreamOwner): void {
     const { clock, logger } = this.#options
     const nowMs = clock.monotonicMs()
-    if (nowMs - this.#denialLoggedMs < DENIAL_LOG_INTERVAL_MS) {
-      this.#deniedUnlogged += 1
+    const before = this.#denials.get(owner)
+    if (before !== undefined && nowMs - before.loggedMs < DENIAL_LOG_INTERVAL_MS) {
+      before.unlogged += 1
       return
     }
-    logger.warn({ node, target, claimedSource: source, andOthers: this.#deniedUnlogged }, 'target denied')
-    this.#denialLoggedMs = nowMs
-    this.#deniedUnlogged = 0
+    this.#denials.set(owner, { loggedMs: nowMs, unlogged: 0 })
+    const andOthers = before?.unlogged ?? 0
+    logger.warn({ node: owner.node, target, claimedSource: source, andOthers }, 'target denied')
   }
 }

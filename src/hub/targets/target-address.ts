@@ -21,6 +21,13 @@ export function parseTargetAddress(text: string): TargetAddress | undefined {
   return host === undefined || port === undefined ? undefined : { host, port }
 }
 
+/** Where the server of a kubeconfig listens. `undefined` if the URL names no host that could be dialled. */
+export function targetAddressOfUrl(url: URL): TargetAddress | undefined {
+  const host = canonicalHost(url.hostname.replace(/^\[|\]$/g, ''))
+  const defaultPort = url.protocol === 'http:' ? 80 : 443
+  return host === undefined ? undefined : { host, port: url.port === '' ? defaultPort : Number(url.port) }
+}
+
 /** The two sides of the colon, neither of them looked at; the brackets of an IPv6 address are gone. */
 export function splitHostAndPort(text: string): { readonly host: string; readonly port: string } | undefined {
   const match = /^(?:\[(?<inner>[0-9a-fA-F:.]+)\]|(?<outer>[^:[\]]+)):(?<port>[^:]+)$/.exec(text)?.groups

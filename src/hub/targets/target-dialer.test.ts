@@ -6,6 +6,7 @@ import { ManualClock, systemClock } from '../../telemetry/clock.ts'
 import { MAX_ADDRESSES_PER_NAME, MAX_CONNECT_ATTEMPT_MS, TargetDialer } from './target-dialer.ts'
 
 const deadlineMs = 30_000
+const { signal } = new AbortController()
 
 function world(names: Record<string, readonly string[] | 'silent'> = {}, addresses: Record<string, Behaviour> = {}) {
   const clock = new ManualClock()
@@ -18,13 +19,13 @@ function world(names: Record<string, readonly string[] | 'silent'> = {}, address
 describe('a dial', () => {
   it('goes to an IP address without a question to DNS', async () => {
     const { dialer, network, clock } = world({}, { '10.0.0.7:80': 'up' })
-    expect(await dialer.dial({ host: '10.0.0.7', port: 80 }, { deadlineMs })).toBe(network.sockets[0])
+    expect(await dialer.dial({ host: '10.0.0.7', port: 80 }, { deadlineMs, signal })).toBe(network.sockets[0])
     expect(clock.pending).toBe(0)
   })
 
   it('tries the addresses of a name in their order until one answers', async () => {
     const { dialer, network } = world({ db: ['10.0.0.1', '::2', '10.0.0.3'] }, { '::2:80': 'up' })
-    await dialer.dial({ host: 'db', port: 80 }, { deadlineMs })
+    await dialer.dial({ host: 'db', port: 80 }, { deadlineMs, signal })
     expect(network.asked).toEqual(['10.0.0.1:80', '::2:80'])
   })
 
@@ -33,7 +34,7 @@ describe('a dial', () => {
       { db: ['10.0.0.1', '10.0.0.2'] },
       { '10.0.0.1:80': 'silent', '10.0.0.2:80': 'up' },
     )
-    const dialled = dialer.dial({ host: 'db', port: 80 }, { deadlineMs })
+    const dialled = dialer.dial({ host: 'db', port: 80 }, { deadlineMs, signal })
     await clock.advance(MAX_CONNECT_ATTEMPT_MS)
     expect(await dialled).toBe(network.sockets[0])
     expect(clock.pending).toBe(0)
@@ -44,7 +45,7 @@ describe('a dial', () => {
       { db: ['10.0.0.1', '10.0.0.2'] },
       { '10.0.0.1:80': 'silent', '10.0.0.2:80': 'silent' },
     )
-    const dialled = expect(dialer.dial({ host: 'db', port: 80 }, { deadlineMs: 1_000 })).rejects.toMatchObject({
+    const dialled = expect(dialer.dial({ host: 'db', port: 80 }, { deadlineMs: 1_000, signal })).rejects.toMatchObject({
       code: 'timeout',
       message: 'cannot connect to db:80: 10.0.0.1: no answer within 500 ms; 10.0.0.2: no answer within 500 ms',
     })
@@ -55,7 +56,9 @@ describe('a dial', () => {
   it('tries no more addresses than is sensible', async () => {
     const many = Array.from({ length: 20 }, (_, index) => `10.0.0.${index}`)
     const { dialer, network } = world({ db: many })
-    await expect(dialer.dial({ host: 'db', port: 80 }, { deadlineMs })).rejects.toMatchObject({ code: 'refused' })
+    await expect(dialer.dial({ host: 'db', port: 80 }, { deadlineMs, signal })).rejects.toMatchObject({
+      code: 'refused',
+    })
     expect(network.asked).toHaveLength(MAX_ADDRESSES_PER_NAME)
   })
 
@@ -66,7 +69,7 @@ describe('a dial', () => {
     ['ETIMEDOUT', 'timeout', 'ETIMEDOUT'],
   ] as const)('that fails with %s is %s', async (behaviour, code, text) => {
     const { dialer } = world({}, { '10.0.0.7:80': behaviour })
-    await expect(dialer.dial({ host: '10.0.0.7', port: 80 }, { deadlineMs })).rejects.toMatchObject({
+    await expect(dialer.dial({ host: '10.0.0.7', port: 80 }, { deadlineMs, signal })).rejects.toMatchObject({
       code,
       message: `cannot connect to 10.0.0.7:80: 10.0.0.7: ${text}`,
     })
@@ -74,12 +77,14 @@ describe('a dial', () => {
 
   it('of a name that DNS does not know, or does not answer for, says so', async () => {
     const { dialer, clock } = world({ empty: [], slow: 'silent' })
-    await expect(dialer.dial({ host: 'none', port: 80 }, { deadlineMs })).rejects.toMatchObject({
+    await expect(dialer.dial({ host: 'none', port: 80 }, { deadlineMs, signal })).rejects.toMatchObject({
       code: 'dns',
       message: 'none has no address: ENOTFOUND',
     })
-    await expect(dialer.dial({ host: 'empty', port: 80 }, { deadlineMs })).rejects.toMatchObject({ code: 'dns' })
-    const slow = expect(dialer.dial({ host: 'slow', port: 80 }, { deadlineMs })).rejects.toMatchObject({
+    await expect(dialer.dial({ host: 'empty', port: 80 }, { deadlineMs, signal })).rejects.toMatchObject({
+      code: 'dns',
+    })
+    const slow = expect(dialer.dial({ host: 'slow', port: 80 }, { deadlineMs, signal })).rejects.toMatchObject({
       code: 'timeout',
       message: 'DNS did not answer for slow within 30000 ms',
     })
@@ -89,9 +94,11 @@ describe('a dial', () => {
 
   it('connects to permitted addresses only, and says where a name would have led', async () => {
     const { dialer, network } = world({ db: ['127.0.0.1', '10.0.0.2'] }, { '127.0.0.1:80': 'up', '10.0.0.2:80': 'up' })
-    await dialer.dial({ host: 'db', port: 80 }, { deadlineMs, permits: (ip) => ip !== '127.0.0.1' })
+    await dialer.dial({ host: 'db', port: 80 }, { deadlineMs, signal, permits: (ip) => ip !== '127.0.0.1' })
     expect(network.asked).toEqual(['10.0.0.2:80'])
-    await expect(dialer.dial({ host: 'db', port: 80 }, { deadlineMs, permits: () => false })).rejects.toMatchObject({
+    await expect(
+      dialer.dial({ host: 'db', port: 80 }, { deadlineMs, signal, permits: () => false }),
+    ).rejects.toMatchObject({
       code: 'denied',
       message: 'db:80 leads to 127.0.0.1, 10.0.0.2, which only a rule for that address allows',
     })
@@ -115,12 +122,14 @@ describe('a dial', () => {
     const { port } = server.address() as AddressInfo
     const dialer = new TargetDialer({ clock: systemClock })
     for (const host of ['127.0.0.1', 'localhost']) {
-      const socket = await dialer.dial({ host, port }, { deadlineMs })
+      const socket = await dialer.dial({ host, port }, { deadlineMs, signal })
       expect([socket.bytesRead, socket.readableFlowing, socket.allowHalfOpen]).toEqual([0, null, true])
       socket.destroy()
     }
     server.close()
     await once(server, 'close')
-    await expect(dialer.dial({ host: '127.0.0.1', port }, { deadlineMs })).rejects.toMatchObject({ code: 'refused' })
+    await expect(dialer.dial({ host: '127.0.0.1', port }, { deadlineMs, signal })).rejects.toMatchObject({
+      code: 'refused',
+    })
   })
 })

@@ -5,10 +5,10 @@
 import { isIP, type Socket } from 'node:net'
 import type { Clock } from '../../telemetry/clock.ts'
 import { formatAddress } from '../../telemetry/listen.ts'
+import { within } from '../../tunnel/carriers/deadline.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import type { TargetAddress } from './target-address.ts'
 import { type Network, systemNetwork } from './tcp.ts'
-import { withinTime } from './time-limit.ts'
 
 /** Addresses of one name that are tried: whoever has more has enough of them. */
 export const MAX_ADDRESSES_PER_NAME = 8
@@ -18,7 +18,8 @@ export const MAX_CONNECT_ATTEMPT_MS = 5_000
 
 export interface DialOptions {
   readonly deadlineMs: number
-  readonly signal?: AbortSignal
+  /** Aborts when nobody waits any more; the dial then rejects with its reason. */
+  readonly signal: AbortSignal
   /** Whether this address of the host may be connected to; absent: all. */
   readonly permits?: (ip: string) => boolean
 }
@@ -51,27 +52,23 @@ export class TargetDialer {
     })
   }
 
-  async #addressesOf(
-    { host }: TargetAddress,
-    limitMs: number,
-    signal: AbortSignal | undefined,
-  ): Promise<readonly string[]> {
+  async #addressesOf({ host }: TargetAddress, limitMs: number, signal: AbortSignal): Promise<readonly string[]> {
     if (isIP(host) !== 0) return [host]
     const late = (): Error => new OpenError('timeout', `DNS did not answer for ${host} within ${limitMs} ms`)
     const ask = (until: AbortSignal): Promise<readonly string[]> => this.#network.resolve(host, until)
-    const found = await withinTime({ clock: this.#clock, limitMs, late, signal }, ask).catch((error: unknown) => {
-      if (error instanceof OpenError || signal?.aborted === true) throw error
+    const found = await within({ clock: this.#clock, signal }, limitMs, late, ask).catch((error: unknown) => {
+      if (error instanceof OpenError || signal.aborted) throw error
       throw new OpenError('dns', `${host} has no address: ${codeOf(error)}`, { cause: error })
     })
     if (found.length === 0) throw new OpenError('dns', `${host} has no address`)
     return found.slice(0, MAX_ADDRESSES_PER_NAME)
   }
 
-  async #connect(ip: string, port: number, limitMs: number, signal: AbortSignal | undefined): Promise<Socket> {
+  async #connect(ip: string, port: number, limitMs: number, signal: AbortSignal): Promise<Socket> {
     const late = (): Error => new OpenError('timeout', `${ip}: no answer within ${Math.round(limitMs)} ms`)
     const connect = (until: AbortSignal): Promise<Socket> => this.#network.connect(ip, port, until)
-    return await withinTime({ clock: this.#clock, limitMs, late, signal }, connect).catch((error: unknown) => {
-      if (error instanceof OpenError || signal?.aborted === true) throw error
+    return await within({ clock: this.#clock, signal }, limitMs, late, connect).catch((error: unknown) => {
+      if (error instanceof OpenError || signal.aborted) throw error
       throw failureOf(ip, error)
     })
   }
@@ -90,7 +87,7 @@ export function shareOfTime(remainingMs: number, left: number): number {
 export async function inTurn<T>(
   candidates: readonly T[],
   problem: string,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
   attempt: (candidate: T, left: number) => Promise<Socket>,
 ): Promise<Socket> {
   const failures: OpenError[] = []
@@ -98,7 +95,7 @@ export async function inTurn<T>(
     try {
       return await attempt(candidate, candidates.length - index)
     } catch (error) {
-      if (!(error instanceof OpenError) || signal?.aborted === true) throw error
+      if (!(error instanceof OpenError) || signal.aborted) throw error
       failures.push(error)
     }
   }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseTargetAddress } from './target-address.ts'
+import { parseTargetAddress, targetAddressOfUrl } from './target-address.ts'
 import { parseTargetRule, ruleCovers, ruleNames } from './target-rule.ts'
 
 const covers = (rule: string, node: string, target: string): boolean => {
@@ -38,6 +38,17 @@ describe('an address', () => {
     `${'a'.repeat(254)}:80`,
     '',
   ])('%j is none', (text) => expect(parseTargetAddress(text)).toBeUndefined())
+})
+
+describe('the URL of a server', () => {
+  it.each([
+    ['https://api.example:6443/path', { host: 'api.example', port: 6443 }],
+    ['https://api.example', { host: 'api.example', port: 443 }],
+    ['http://10.0.0.1', { host: '10.0.0.1', port: 80 }],
+    ['https://[2001:db8::1]:6443', { host: '2001:db8::1', port: 6443 }],
+  ])('%s names an address', (url, address) => expect(targetAddressOfUrl(new URL(url))).toEqual(address))
+
+  it('may name none', () => expect(targetAddressOfUrl(new URL('unix:/run/api.sock'))).toBeUndefined())
 })
 
 describe('a rule', () => {
@@ -85,7 +96,7 @@ describe('a rule', () => {
   })
 
   it('is never a surprise: any text is a rule or a TargetRuleError', () => {
-    const alphabet = fc.string({ unit: fc.constantFrom(...'ab1.*:=[],-% '), maxLength: 20 })
+    const alphabet = fc.string({ unit: fc.constantFrom(...'a b 1 . * : = [ ] , - %'.split(' '), ' '), maxLength: 20 })
     fc.assert(
       fc.property(alphabet, alphabet, (rule, target) => {
         try {

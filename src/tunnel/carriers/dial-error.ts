@@ -27,6 +27,8 @@ export interface UpgradeRefusal {
   readonly code: string
   readonly message: string
   readonly retryAfterSeconds?: number
+  /** Said before the hub has proven to be one, as it is around inner TLS: whatever is on the way can say it too. */
+  readonly isUnproven?: true
 }
 
 /** One carrier that was tried and did not work. */

@@ -10,7 +10,7 @@ import { CarrierMemory, type PlainCarrier } from './carrier-memory.ts'
 import type { Patience } from './deadline.ts'
 import { type CarrierKind, DialError, type FailedAttempt } from './dial-error.ts'
 import type { ProxySettings } from './proxy-settings.ts'
-import { type DialTimeouts, openPath, type Path } from './tcp-path.ts'
+import { DIAL_TIMEOUTS, type DialTimeouts, openPath, type Path } from './tcp-path.ts'
 import {
   type ClientIdentity,
   type HubCertificateSummary,
@@ -20,9 +20,6 @@ import {
   type VerifyPeer,
 } from './tls-handshake.ts'
 import { upgrade } from './upgrade.ts'
-
-/** Each step for itself; a satellite link needs three seconds for the slowest of them. */
-export const DIAL_STEP_TIMEOUT_MS = 10_000
 
 export interface DialHubOptions extends Patience {
   /** `https://host:port`. */
@@ -113,7 +110,7 @@ async function dialInner(options: DialHubOptions, ca: string | undefined): Promi
 function routeOf(options: DialHubOptions) {
   const { url, clock, signal, proxy, proxyCa, serverName, verifyPeer } = options
   const target: ListenAddress = { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 443) }
-  const timeouts: DialTimeouts = { ...defaultTimeouts, ...options.timeouts }
+  const timeouts: DialTimeouts = { ...DIAL_TIMEOUTS, ...options.timeouts }
   const common = { clock, signal, what: `the hub ${formatAddress(target)}` }
   const handshake = { ...common, host: serverName ?? target.host, limitMs: timeouts.handshakeMs }
   return {
@@ -121,13 +118,6 @@ function routeOf(options: DialHubOptions) {
     hubHandshake: { ...handshake, identity: options.tls(), verifyPeer },
     upgrade: { ...common, url, limitMs: timeouts.upgradeMs },
   }
-}
-
-const defaultTimeouts: DialTimeouts = {
-  connectMs: DIAL_STEP_TIMEOUT_MS,
-  proxyMs: DIAL_STEP_TIMEOUT_MS,
-  handshakeMs: DIAL_STEP_TIMEOUT_MS,
-  upgradeMs: DIAL_STEP_TIMEOUT_MS,
 }
 
 interface Success {

@@ -11,6 +11,9 @@ import { handshakeWithMiddleman } from './tls-handshake.ts'
 /** Idle time before the kernel asks whether the far machine is still there; the session's own pings ask far sooner. */
 export const CARRIER_KEEP_ALIVE_MS = 30_000
 
+/** Each step of dialling for itself; a satellite link needs three seconds for the slowest of them. */
+export const DIAL_STEP_TIMEOUT_MS = 10_000
+
 export interface DialTimeouts {
   /** For a TCP connection, name resolution included. */
   readonly connectMs: number
@@ -20,6 +23,13 @@ export interface DialTimeouts {
   readonly handshakeMs: number
   /** For the answer to the request for a WebSocket. */
   readonly upgradeMs: number
+}
+
+export const DIAL_TIMEOUTS: DialTimeouts = {
+  connectMs: DIAL_STEP_TIMEOUT_MS,
+  proxyMs: DIAL_STEP_TIMEOUT_MS,
+  handshakeMs: DIAL_STEP_TIMEOUT_MS,
+  upgradeMs: DIAL_STEP_TIMEOUT_MS,
 }
 
 export interface PathOptions extends Patience {

@@ -45,7 +45,7 @@ function negotiate(socket: Socket, options: UpgradeOptions, signal: AbortSignal)
     signal.addEventListener('abort', giveUp, { once: true })
     webSocket.on('error', reject)
     webSocket.once('unexpected-response', (_request, answer: IncomingMessage) => {
-      readRefusal(answer).then((refusal) => reject(refused(what, answer, refusal)), reject)
+      readRefusal(answer, protocol).then((refusal) => reject(refused(what, answer, refusal)), reject)
     })
     // The stream has to be there before the first message is delivered, so it is made here and not by who awaits it.
     webSocket.once('open', () => {
@@ -63,7 +63,7 @@ function noMask(mask: Buffer): void {
   mask.fill(0)
 }
 
-async function readRefusal(answer: IncomingMessage): Promise<UpgradeRefusal | undefined> {
+async function readRefusal(answer: IncomingMessage, protocol: TunnelProtocol): Promise<UpgradeRefusal | undefined> {
   const chunks: Buffer[] = []
   let total = 0
   for await (const chunk of answer as AsyncIterable<Buffer>) {
@@ -71,7 +71,8 @@ async function readRefusal(answer: IncomingMessage): Promise<UpgradeRefusal | un
     if (total > MAX_UPGRADE_ANSWER_BYTES) return undefined
     chunks.push(chunk)
   }
-  return parseRefusal(answer, Buffer.concat(chunks).toString())
+  const refusal = parseRefusal(answer, Buffer.concat(chunks).toString())
+  return refusal !== undefined && protocol === INNER_TLS_PROTOCOL ? { ...refusal, isUnproven: true } : refusal
 }
 
 function parseRefusal({ statusCode = 0, headers }: IncomingMessage, body: string): UpgradeRefusal | undefined {

@@ -65,7 +65,11 @@ export class MessageStream {
   finish(code: GrpcCodeNumber, message = ''): void {
     const stream = this.#stream as ServerHttp2Stream
     if (this.#finishTrailers !== undefined || !stream.writable) return
-    this.#finishTrailers = () => stream.sendTrailers(statusTrailers(code, message))
+    this.#finishTrailers = () => {
+      stream.sendTrailers(statusTrailers(code, message))
+      // A client that does not end its side would keep the stream for ever.
+      setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR))
+    }
     stream.once('wantTrailers', this.#finishTrailers)
     stream.end()
     stream.resume()

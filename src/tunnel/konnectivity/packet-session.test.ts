@@ -6,7 +6,12 @@ import { Budget } from '../yamux/budget.ts'
 import { MAX_QUEUED_BYTES_PER_CONNECTION, READER_STALL_LIMIT_MS } from './link-pressure.ts'
 import type { Packet } from './packet.ts'
 import type { PacketPort, SentPacket } from './packet-port.ts'
-import { CLOSE_TIMEOUT_MS, MAX_CONTROL_BACKLOG_BYTES, PacketSession, type PacketSessionOptions } from './packet-session.ts'
+import {
+  CLOSE_TIMEOUT_MS,
+  MAX_CONTROL_BACKLOG_BYTES,
+  PacketSession,
+  type PacketSessionOptions,
+} from './packet-session.ts'
 
 class RecordingPort implements PacketPort {
   readonly sent: SentPacket[] = []
@@ -59,7 +64,11 @@ async function dialled(world: ReturnType<typeof server>, connectId = 1): Promise
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-const data = (connectId: number, text: string | Buffer): Packet => ({ type: 'data', connectId, data: Buffer.from(text) })
+const data = (connectId: number, text: string | Buffer): Packet => ({
+  type: 'data',
+  connectId,
+  data: Buffer.from(text),
+})
 
 describe('dialling through a link', () => {
   it('sends the address and joins the bytes of both ways', async () => {

@@ -19,7 +19,10 @@ const golden: readonly (readonly [string, SentPacket])[] = [
     { type: 'dial-response', error: 'connection refused', connectId: 0, random: 1n },
   ],
   ['08022a020801', { type: 'close-request', connectId: 1 }],
-  ['080332150a11556e6b6e6f776e20636f6e6e65637449441001', { type: 'close-response', connectId: 1, error: 'Unknown connectID' }],
+  [
+    '080332150a11556e6b6e6f776e20636f6e6e65637449441001',
+    { type: 'close-response', connectId: 1, error: 'Unknown connectID' },
+  ],
   ['0804220908021a0568656c6c6f', { type: 'data', connectId: 2, data: Buffer.from('hello') }],
   ['08053a02084d', { type: 'dial-close', random: 77n }],
   ['08053a0b08fbffffffffffffffff01', { type: 'dial-close', random: 2n ** 64n - 5n }],

@@ -1,0 +1,51 @@
+/** What the settings of an edge mean for its links and for what passes over them. */
+import { readFileSync } from 'node:fs'
+import type { EdgeNetworkSettings } from '../edge/compose.ts'
+import { DestinationRuleError, parseDestinationRules } from '../edge/destinations/destination-rule.ts'
+import { ForwardSpecError, parseForwards } from '../edge/forwards/forward-spec.ts'
+import { BindAddressError, parseBindAddress } from '../edge/network/bind-address.ts'
+import { ProxySettingsError, parseProxySettings } from '../tunnel/carriers/proxy-settings.ts'
+import type { EdgeConfig } from './config/edge.ts'
+import type { CommandContext } from './context.ts'
+import { UsageError } from './failure.ts'
+
+export function edgeNetworkSettings(
+  config: EdgeConfig,
+  environment: CommandContext['environment'],
+): EdgeNetworkSettings {
+  const forwards = asUsage('--target', () => parseForwards(config.target))
+  const { bindAddress: given } = config
+  const bindAddress = given === undefined ? undefined : asUsage('--bind-address', () => parseBindAddress(given))
+  if (forwards.length > 0 && bindAddress === undefined)
+    throw new UsageError('--target needs --bind-address: the address to listen on, such as 127.0.0.1')
+  if (forwards.length === 0 && bindAddress !== undefined)
+    throw new UsageError('--bind-address needs --target: without one there is nothing to listen for')
+  return {
+    destinationRules: asUsage('--allow-destination', () => parseDestinationRules(config.allowDestination)),
+    forwards,
+    ...(bindAddress === undefined ? {} : { bindAddress }),
+    carriers: config.carrier,
+    proxy: asUsage('HTTPS_PROXY', () => parseProxySettings(environment)),
+    ...(config.innerTls ? { innerTls: outerCaOf(config) } : {}),
+  }
+}
+
+function outerCaOf({ outerCa }: EdgeConfig): { readonly outerCa?: string } {
+  if (outerCa === undefined) return {}
+  try {
+    return { outerCa: readFileSync(outerCa, 'utf8') }
+  } catch (error) {
+    throw new UsageError(`--outer-ca: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function asUsage<T>(what: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    const kinds = [ForwardSpecError, BindAddressError, DestinationRuleError, ProxySettingsError]
+    if (kinds.some((kind) => error instanceof kind))
+      throw new UsageError(`${what}: ${(error as Error).message}`, { cause: error })
+    throw error
+  }
+}

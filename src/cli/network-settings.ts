@@ -1,0 +1,81 @@
+/** What the settings of a hub mean for the bytes that pass through it. */
+import { readFileSync } from 'node:fs'
+import type { FrontPlace, NetworkSettings } from '../hub/compose-network.ts'
+import { parseTargetAddress, type TargetAddress, targetAddressOfUrl } from '../hub/targets/target-address.ts'
+import { parseTargetRule, TargetRuleError } from '../hub/targets/target-rule.ts'
+import { type Certificate, readCertificates } from '../identity/certificate.ts'
+import type { KubeClient } from '../kube/client/client.ts'
+import { parseLabelSelector } from '../kube/selectors/label.ts'
+import type { ClusterConfig } from './config/hub.ts'
+import { readValue } from './config/read-value.ts'
+import { listenAddress } from './config/values.ts'
+import { UsageError } from './failure.ts'
+
+const unixPrefix = 'unix:'
+
+export function networkSettings(config: ClusterConfig, client: KubeClient): NetworkSettings {
+  const selector = config.defaultNodes === undefined ? undefined : readSelector(config.defaultNodes)
+  return {
+    apiServers: config.apiserver.length > 0 ? config.apiserver.map(readAddress) : addressesOf(client),
+    targetRules: config.allowTarget.map(readRule),
+    proxyStrategies: config.proxyStrategies,
+    ...(selector === undefined ? {} : { defaultSelector: selector }),
+    connectFronts: config.connectFront.map((place) => readFront(place, '--connect-front', config)),
+    grpcFronts: config.grpcFront.map((place) => {
+      if (!place.startsWith(unixPrefix)) throw new UsageError(`--grpc-front: ${place} is not of the form unix:PATH`)
+      return readFront(place, '--grpc-front', config)
+    }),
+  }
+}
+
+function addressesOf({ connection }: KubeClient): readonly TargetAddress[] {
+  const address = targetAddressOfUrl(new URL(connection.server))
+  if (address === undefined)
+    throw new UsageError(
+      `the server ${connection.server} of the kubeconfig is no address to connect to; use --apiserver`,
+    )
+  return [address]
+}
+
+function readAddress(text: string): TargetAddress {
+  const address = parseTargetAddress(text)
+  if (address === undefined) throw new UsageError(`--apiserver: ${JSON.stringify(text)} is not of the form HOST:PORT`)
+  return address
+}
+
+function readRule(text: string) {
+  try {
+    return parseTargetRule(text)
+  } catch (error) {
+    if (error instanceof TargetRuleError) throw new UsageError(`--allow-target: ${error.message}`, { cause: error })
+    throw error
+  }
+}
+
+function readSelector(text: string) {
+  try {
+    return parseLabelSelector(text)
+  } catch (error) {
+    throw new UsageError(`--default-nodes: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function readFront(text: string, flag: string, config: ClusterConfig): FrontPlace {
+  if (text.startsWith(unixPrefix)) {
+    const path = text.slice(unixPrefix.length)
+    if (path === '') throw new UsageError(`${flag}: unix: needs a path`)
+    return { kind: 'unix', path }
+  }
+  const listen = readValue(listenAddress, text, flag)
+  if (config.frontClientCa === undefined)
+    throw new UsageError(`${flag} ${text} needs --front-client-ca: everybody could reach into the edge otherwise`)
+  return { kind: 'tcp', listen, trust: readCas(config.frontClientCa), allowedNames: config.frontClientNames }
+}
+
+function readCas(file: string): readonly Certificate[] {
+  try {
+    return readCertificates(readFileSync(file), file)
+  } catch (error) {
+    throw new UsageError(`--front-client-ca: ${(error as Error).message}`, { cause: error })
+  }
+}

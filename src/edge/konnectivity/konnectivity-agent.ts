@@ -1,0 +1,168 @@
+/**
+ * The edge as an agent of stock konnectivity servers, which stand behind one name. It connects again and again until it has met
+ * as many servers as they say there are, and serves what each dials.
+ */
+import type { Duplex } from 'node:stream'
+import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
+import type { ListenAddress } from '../../telemetry/listen.ts'
+import { openErrorFrom } from '../../tunnel/open-error.ts'
+import { Backoff } from './backoff.ts'
+import type { KonnectivityMetrics } from './metrics.ts'
+import { greetServer, type ServerLink, type ServerLinkOptions } from './server-link.ts'
+import type { ServerTls } from './server-socket.ts'
+
+/** Stock agents give a destination as long to connect, and servers count on it. */
+export const AGENT_DIAL_TIMEOUT_MS = 5_000
+/** How often an idle link is looked at while the edge stops. */
+export const DRAIN_POLL_MS = 100
+
+export interface KonnectivityAgentOptions extends Pick<ServerLinkOptions, 'clock' | 'budget' | 'logger' | 'agentId'> {
+  readonly server: ListenAddress
+  /** Asked for each connection, so that new certificates are used from then on. */
+  tls(): ServerTls
+  readonly identifiers: string
+  readonly metrics: KonnectivityMetrics
+  /** Reaches a destination by the policy of the edge (`host:port`, not checked). Rejects with an `OpenError`. */
+  dial(address: string, options: { deadlineMs: number; signal: AbortSignal }): Promise<Duplex>
+  /** Between attempts; see `Backoff`. */
+  readonly backoff?: Backoff
+}
+
+export class KonnectivityAgent implements Part {
+  readonly name = 'konnectivity agent'
+  readonly #options: KonnectivityAgentOptions
+  readonly #backoff: Backoff
+  /** By the name of the server. */
+  readonly #links = new Map<string, ServerLink>()
+  /** Those whose server is about to go; they carry on what they have. */
+  readonly #leaving = new Set<ServerLink>()
+  #knownServers = 0
+  #isDraining = false
+
+  constructor(options: KonnectivityAgentOptions) {
+    this.#options = options
+    this.#backoff = options.backoff ?? new Backoff()
+  }
+
+  get connectedServers(): number {
+    return this.#links.size
+  }
+
+  get streamCount(): number {
+    return this.#open.reduce((sum, { streamCount }) => sum + streamCount, 0)
+  }
+
+  /** Resolves at once: servers may be away when the edge starts. */
+  async start(signal: AbortSignal): Promise<RunningPart> {
+    signal.throwIfAborted()
+    const stopping = new AbortController()
+    const ended = this.#run(stopping.signal)
+    return {
+      stop: async (deadline) => {
+        this.drain()
+        await this.#idle(deadline)
+        stopping.abort(new Error('the edge is stopping'))
+        await ended
+        for (const link of this.#open) link.close()
+      },
+    }
+  }
+
+  /** Asks the servers for no new work, and connects to no more of them. */
+  drain(): void {
+    if (this.#isDraining) return
+    this.#isDraining = true
+    for (const link of this.#open) link.drain()
+  }
+
+  get #open(): ServerLink[] {
+    return [...this.#links.values(), ...this.#leaving]
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, logger, metrics, server } = this.#options
+    while (!signal.aborted) {
+      let delayMs: number
+      try {
+        if (!this.#isDraining && !this.#isComplete) await this.#connectOnce(signal)
+        delayMs = this.#backoff.reset()
+      } catch (error) {
+        if (signal.aborted) return
+        delayMs = this.#backoff.next()
+        metrics.connects.inc({ result: 'failed' })
+        logger.warn({ server, err: error, retryInMs: Math.round(delayMs) }, 'cannot connect to a konnectivity server')
+      }
+      await clock.sleep(delayMs, signal).catch(() => {})
+    }
+  }
+
+  get #isComplete(): boolean {
+    return this.#knownServers > 0 && this.#links.size >= this.#knownServers
+  }
+
+  async #connectOnce(signal: AbortSignal): Promise<void> {
+    const { metrics, logger, tls } = this.#options
+    const options: ServerLinkOptions = {
+      ...this.#options,
+      tls: tls(),
+      answer: (address, aborted) => this.#answer(address, aborted),
+      onStalled: () => metrics.stalledReaders.inc(),
+    }
+    const greeted = await greetServer(options, signal)
+    if (this.#links.has(greeted.serverId)) {
+      greeted.dismiss()
+      metrics.connects.inc({ result: 'duplicate' })
+      return
+    }
+    const { serverId } = greeted
+    const link: ServerLink = greeted.serve(options, {
+      leaving: () => this.#onLeaving(link),
+      closed: (error) => this.#onClosed(link, error),
+    })
+    this.#links.set(serverId, link)
+    this.#knownServers = greeted.serverCount
+    metrics.connects.inc({ result: 'ok' })
+    this.#updateGauges()
+    logger.info({ serverId, servers: greeted.serverCount }, 'connected to a konnectivity server')
+  }
+
+  async #answer(address: string, aborted: AbortSignal): Promise<Duplex> {
+    const { metrics, logger, dial } = this.#options
+    try {
+      const target = await dial(address, { deadlineMs: AGENT_DIAL_TIMEOUT_MS, signal: aborted })
+      metrics.dials.inc({ code: 'ok' })
+      return target
+    } catch (error) {
+      const failure = openErrorFrom(error)
+      metrics.dials.inc({ code: failure.code })
+      logger.info({ address, code: failure.code, reason: failure.message }, 'destination not connected')
+      throw failure
+    }
+  }
+
+  /** Another server, or the same one again, is looked for at once. */
+  #onLeaving(link: ServerLink): void {
+    if (this.#links.get(link.serverId) !== link) return
+    this.#links.delete(link.serverId)
+    this.#leaving.add(link)
+    this.#updateGauges()
+  }
+
+  #onClosed(link: ServerLink, error: Error | undefined): void {
+    this.#leaving.delete(link)
+    if (this.#links.get(link.serverId) === link) this.#links.delete(link.serverId)
+    this.#updateGauges()
+    const { serverId } = link
+    this.#options.logger.info({ serverId, ...(error !== undefined && { err: error }) }, 'konnectivity server gone')
+  }
+
+  #updateGauges(): void {
+    this.#options.metrics.servers.set(this.#links.size)
+    this.#options.metrics.knownServers.set(this.#knownServers)
+  }
+
+  async #idle(deadline: AbortSignal): Promise<void> {
+    while (this.streamCount > 0 && !deadline.aborted)
+      await this.#options.clock.sleep(DRAIN_POLL_MS, deadline).catch(() => {})
+  }
+}

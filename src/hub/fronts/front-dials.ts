@@ -1,0 +1,58 @@
+/** The dials of one front: bounded in number and time, each with a line in the log and a count. */
+import type { Clock } from '../../telemetry/clock.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { OpenError } from '../../tunnel/open-error.ts'
+import { type Destination, formatDestination } from '../routing/destination.ts'
+import type { DialedRoute, RouteDialer } from '../routing/route-dialer.ts'
+import type { FrontMetrics } from './metrics.ts'
+
+export interface FrontDialsOptions {
+  /** The value of the label `front`. */
+  readonly front: string
+  readonly dialer: Pick<RouteDialer, 'dial'>
+  readonly clock: Clock
+  readonly metrics: FrontMetrics
+  readonly logger: Logger
+  readonly timeoutMs: number
+  /** Under way at the same time. */
+  readonly maxPending: number
+}
+
+export class FrontDials {
+  readonly #options: FrontDialsOptions
+  #pending = 0
+
+  constructor(options: FrontDialsOptions) {
+    this.#options = options
+  }
+
+  /** Resolves once the far end has connected; rejects with an `OpenError`. */
+  async dial(destination: Destination, source: string, signal: AbortSignal): Promise<DialedRoute> {
+    const { front, clock, logger, metrics } = this.#options
+    const beginMs = clock.monotonicMs()
+    const told = { front, source, destination: formatDestination(destination) }
+    this.#pending += 1
+    try {
+      const dialed = await this.#dial(destination, source, signal)
+      const tookMs = clock.monotonicMs() - beginMs
+      metrics.dials.inc({ front, code: 'ok' })
+      metrics.dialSeconds.observe({ front }, tookMs / 1000)
+      logger.debug({ ...told, node: dialed.node, tookMs }, 'connected for the control plane')
+      return dialed
+    } catch (error) {
+      if (!(error instanceof OpenError)) throw error
+      metrics.dials.inc({ front, code: error.code })
+      logger.info({ ...told, code: error.code, reason: error.message }, 'not connected for the control plane')
+      throw error
+    } finally {
+      this.#pending -= 1
+    }
+  }
+
+  async #dial({ host, port }: Destination, source: string, signal: AbortSignal): Promise<DialedRoute> {
+    const { dialer, timeoutMs, maxPending } = this.#options
+    if (this.#pending > maxPending)
+      throw new OpenError('overloaded', `${maxPending} connections are being opened already; try again later`)
+    return await dialer.dial(host.text, port, { deadlineMs: timeoutMs, source, signal })
+  }
+}

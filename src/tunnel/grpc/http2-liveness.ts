@@ -1,0 +1,54 @@
+/** Pings the far end of an HTTP/2 connection: TCP alone does not notice a peer that has lost its power. */
+import type { Http2Session } from 'node:http2'
+import type { Clock } from '../../telemetry/clock.ts'
+
+export interface LivenessOptions {
+  readonly clock: Clock
+  readonly intervalMs: number
+  /** Without an answer for as long the far end counts as gone. */
+  readonly deadAfterMs: number
+  onDead(): void
+}
+
+export class Http2Liveness {
+  readonly #session: Pick<Http2Session, 'ping' | 'destroyed'>
+  readonly #options: LivenessOptions
+  #lastAnswerMs: number
+  #cancel = (): void => {}
+  #rttMs: number | undefined
+
+  constructor(session: Pick<Http2Session, 'ping' | 'destroyed'>, options: LivenessOptions) {
+    this.#session = session
+    this.#options = options
+    this.#lastAnswerMs = options.clock.monotonicMs()
+    this.#plan()
+  }
+
+  /** Absent until the first answer. */
+  get rttMs(): number | undefined {
+    return this.#rttMs
+  }
+
+  stop(): void {
+    this.#cancel()
+  }
+
+  #plan(): void {
+    this.#cancel = this.#options.clock.schedule(this.#options.intervalMs, () => this.#ping())
+  }
+
+  #ping(): void {
+    const { clock, deadAfterMs, onDead } = this.#options
+    if (this.#session.destroyed) return
+    if (clock.monotonicMs() - this.#lastAnswerMs >= deadAfterMs) {
+      onDead()
+      return
+    }
+    this.#session.ping((error, durationMs) => {
+      if (error !== null) return
+      this.#rttMs = durationMs
+      this.#lastAnswerMs = clock.monotonicMs()
+    })
+    this.#plan()
+  }
+}

@@ -1,0 +1,233 @@
+/** What hostile agents, and strangers who say they are agents, do to the hub and to each other. */
+import { once } from 'node:events'
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
+import { Duplex, PassThrough } from 'node:stream'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { MAX_GRPC_MESSAGE_BYTES, messagePrefix } from '../../src/tunnel/grpc/message-reader.ts'
+import { MAX_QUEUED_BYTES_PER_CONNECTION, READER_STALL_LIMIT_MS } from '../../src/tunnel/konnectivity/link-pressure.ts'
+import { encodePacket } from '../../src/tunnel/konnectivity/packet.ts'
+import { MAX_CONNECTIONS_PER_LINK } from '../../src/tunnel/konnectivity/packet-session.ts'
+import { AGENT_PATH } from '../../src/tunnel/konnectivity/service.ts'
+import { makeCa } from '../contract/fake-cluster.ts'
+import { credentialFor, eventually, tlsOptions } from '../contract/hub-world.ts'
+import { type AgentHub, connectAgent, factsOf, type HandAgent, startAgentHub } from '../contract/konnectivity-world.ts'
+
+const options = { address: 'a:1', deadlineMs: 1_000 }
+
+async function agentOf(hub: AgentHub, node: string): Promise<HandAgent> {
+  const agent = await connectAgent(hub, await hub.credential(node))
+  await eventually(() => expect(hub.agents.of(node)).toBeDefined())
+  return agent
+}
+
+async function opened(hub: AgentHub, node: string, agent: HandAgent, connectId: number): Promise<Duplex> {
+  const before = agent.received.length
+  const dialled = hub.agents.of(node)?.dial(options)
+  await eventually(() => expect(agent.received.length).toBe(before + 1))
+  const request = agent.received.at(-1)
+  if (request?.type !== 'dial-request' || dialled === undefined) throw new Error('no dial')
+  agent.send({ type: 'dial-response', random: request.random, connectId, error: '' })
+  return await dialled
+}
+
+/** An agent's connection with small windows and without manners. */
+async function rawSession(hub: AgentHub): Promise<ClientHttp2Session> {
+  const credential = await hub.credential('edge-evil')
+  const session = connectHttp2(`https://127.0.0.1:${hub.port}`, {
+    ...tlsOptions(hub, credential),
+    ALPNProtocols: ['h2'],
+  })
+  session.on('error', () => {})
+  return session
+}
+
+/** Shows that the hub still serves somebody else. */
+async function expectServed(hub: AgentHub, node = 'edge-healthy'): Promise<void> {
+  const agent = hub.agents.of(node) === undefined ? await agentOf(hub, node) : undefined
+  if (agent === undefined) throw new Error(`use a fresh node instead of ${node}`)
+  const connection = await opened(hub, node, agent, 1)
+  agent.send({ type: 'data', connectId: 1, data: Buffer.from('well') })
+  expect(String((await once(connection, 'data'))[0])).toBe('well')
+}
+
+describe('who an agent is', () => {
+  it('is not what a stranger says: no certificate, one of another CA, one for a server', async () => {
+    const hub = await startAgentHub()
+    const { clock, cluster } = hub
+    await expect(connectAgent(hub, undefined)).rejects.toMatchObject({ code: 16 })
+    const foreign = await credentialFor(await makeCa(clock, 'another-ca'), { clock })
+    await expect(connectAgent(hub, foreign)).rejects.toMatchObject({ code: 16 })
+    const server = await credentialFor(cluster.ca, { clock, extendedKeyUsages: ['serverAuth'] })
+    await expect(connectAgent(hub, server)).rejects.toMatchObject({ code: 16 })
+    expect(hub.agents.all).toEqual([])
+  })
+
+  it('is not what its metadata say: id, identifiers and headers of another node change nothing', async () => {
+    const hub = await startAgentHub({ nodeFacts: (node) => factsOf(node, { addresses: [`${node}-address`] }) })
+    await connectAgent(hub, await hub.credential('edge-evil'), {
+      agentid: 'edge-victim',
+      agentidentifiers: 'host=edge-victim&ipv4=10.0.0.1&default-route=true&cidr=0.0.0.0/0',
+      'x-remote-user': 'system:node:edge-victim',
+      authorization: 'Bearer stolen',
+    })
+    await eventually(() => expect(hub.agents.of('edge-evil')).toBeDefined())
+    expect(hub.agents.of('edge-victim')).toBeUndefined()
+    const [route] = hub.agents.all
+    if (route === undefined) throw new Error('no agent')
+    expect(hub.agents.ownIdentifiers(route)).toEqual([])
+  })
+
+  it('does not let one take over the name of another by a second key', async () => {
+    const hub = await startAgentHub()
+    await agentOf(hub, 'edge-1')
+    const second = await credentialFor(hub.cluster.ca, { clock: hub.clock, node: 'edge-1' })
+    await hub.clock.advance(0)
+    await connectAgent(hub, second).then(
+      () => expect(hub.agents.all.every(({ node }) => node === 'edge-1')).toBe(true),
+      (error: unknown) => expect(error).toMatchObject({ code: 7 }),
+    )
+  })
+})
+
+describe('an agent that does not keep to the protocol', () => {
+  it('ends its own call with whatever bytes it sends, and nobody else notices', async () => {
+    const hub = await startAgentHub()
+    const healthy = await agentOf(hub, 'edge-healthy')
+    const connection = await opened(hub, 'edge-healthy', healthy, 1)
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 200 }), async (bytes) => {
+        const agent = await connectAgent(hub, await hub.credential('edge-evil'))
+        agent.call.stream.write(bytes)
+        agent.call.stream.end()
+        await agent.closed
+      }),
+      { numRuns: 25 },
+    )
+    await eventually(() => expect(hub.agents.all.length).toBe(1))
+    healthy.send({ type: 'data', connectId: 1, data: Buffer.from('well') })
+    expect(String((await once(connection, 'data'))[0])).toBe('well')
+  })
+
+  it('is cut off when it announces a message larger than any may be', async () => {
+    const hub = await startAgentHub()
+    const agent = await agentOf(hub, 'edge-evil')
+    const prefix = Buffer.alloc(5)
+    prefix.writeUInt32BE(MAX_GRPC_MESSAGE_BYTES + 1, 1)
+    agent.call.stream.write(prefix)
+    await agent.closed
+    await eventually(() => expect(hub.agents.all).toEqual([]))
+  })
+
+  it('cannot reach connections of another agent by their numbers', async () => {
+    const hub = await startAgentHub()
+    const victim = await agentOf(hub, 'edge-victim')
+    const connection = await opened(hub, 'edge-victim', victim, 1)
+    const evil = await agentOf(hub, 'edge-evil')
+    evil.send({ type: 'data', connectId: 1, data: Buffer.from('evil') })
+    evil.send({ type: 'close-response', connectId: 1, error: '' })
+    await eventually(() => expect(evil.received).toContainEqual({ type: 'close-request', connectId: 1 }))
+    victim.send({ type: 'data', connectId: 1, data: Buffer.from('good') })
+    expect(String((await once(connection, 'data'))[0])).toBe('good')
+  })
+
+  it('cannot answer a dial that was not its own', async () => {
+    const hub = await startAgentHub()
+    const victim = await agentOf(hub, 'edge-victim')
+    const dialled = hub.agents.of('edge-victim')?.dial(options)
+    await eventually(() => expect(victim.received.length).toBe(1))
+    const [request] = victim.received
+    if (request?.type !== 'dial-request') throw new Error('no dial')
+    const evil = await agentOf(hub, 'edge-evil')
+    evil.send({ type: 'dial-response', random: request.random, connectId: 5, error: '' })
+    await eventually(() => expect(evil.received).toEqual([{ type: 'close-request', connectId: 5 }]))
+    victim.send({ type: 'dial-response', random: request.random, connectId: 1, error: '' })
+    await dialled
+  })
+
+  it('has as many dials under way as connections it may have, and no more', async () => {
+    let asked = 0
+    const hub = await startAgentHub({
+      dialTarget: () => {
+        asked++
+        return new Promise<Duplex>(() => {})
+      },
+    })
+    const agent = await agentOf(hub, 'edge-evil')
+    const flood = MAX_CONNECTIONS_PER_LINK + 500
+    for (let index = 1; index <= flood; index++)
+      agent.send({ type: 'dial-request', protocol: 'tcp', address: 'kube-apiserver:443', random: BigInt(index) })
+    await eventually(() => expect(agent.received.length).toBe(500))
+    expect(asked).toBe(MAX_CONNECTIONS_PER_LINK)
+    expect(agent.received.at(-1)).toMatchObject({ error: expect.stringContaining('too many open files') })
+    await expectServed(hub)
+  })
+
+  it('is thrown out when it floods and never reads the answers', async () => {
+    const hub = await startAgentHub()
+    const session = await rawSession(hub)
+    const call = session.request({ ':method': 'POST', ':path': AGENT_PATH, agentid: 'a' })
+    call.on('error', () => {})
+    await eventually(() => expect(hub.agents.of('edge-evil')).toBeDefined())
+    const packet = Buffer.concat(encodePacket({ type: 'data', connectId: 4_000_000_000, data: Buffer.alloc(0) }))
+    const flood = Buffer.concat(Array.from({ length: 2_000 }, () => [messagePrefix(packet.length), packet]).flat())
+    const isGone = (): boolean => hub.agents.of('edge-evil') === undefined
+    while (!isGone() && call.writable) {
+      call.write(flood)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await eventually(() => expect(isGone()).toBe(true))
+    expect(hub.log).toContainEqual(expect.objectContaining({ reason: 'broken' }))
+    session.destroy()
+    await expectServed(hub)
+  })
+
+  it('may not open call upon call on one connection', async () => {
+    const hub = await startAgentHub()
+    const session = await rawSession(hub)
+    for (let count = 0; count < 100; count++)
+      session.request({ ':method': 'POST', ':path': AGENT_PATH, agentid: 'a' }).on('error', () => {})
+    await eventually(() => expect(hub.agents.all.length).toBeGreaterThan(0))
+    expect(hub.agents.all.length).toBeLessThanOrEqual(4)
+    session.destroy()
+    await eventually(() => expect(hub.agents.all).toEqual([]))
+  })
+})
+
+describe('a connection that is not read', () => {
+  const block = Buffer.alloc(64 * 1024)
+
+  it('is ended, while the others of its agent go on', async () => {
+    const hub = await startAgentHub()
+    const agent = await agentOf(hub, 'edge-1')
+    const stalled = await opened(hub, 'edge-1', agent, 1)
+    const healthy = await opened(hub, 'edge-1', agent, 2)
+    for (let bytes = 0; bytes <= 2 * MAX_QUEUED_BYTES_PER_CONNECTION; bytes += block.length)
+      agent.send({ type: 'data', connectId: 1, data: block })
+    agent.send({ type: 'data', connectId: 2, data: Buffer.from('well') })
+    await eventually(() => expect(stalled.readableLength).toBeGreaterThan(MAX_QUEUED_BYTES_PER_CONNECTION))
+    await hub.clock.advance(READER_STALL_LIMIT_MS)
+    expect(stalled.destroyed).toBe(true)
+    expect(String((await once(healthy, 'data'))[0])).toBe('well')
+    await eventually(() => expect(agent.received).toContainEqual({ type: 'close-request', connectId: 1 }))
+  })
+
+  it('is ended likewise if it is a target in the cloud that reads nothing', async () => {
+    const target = new Duplex({ read() {}, write() {} })
+    const well = new PassThrough()
+    const hub = await startAgentHub({ dialTarget: async (_node, name) => (name === 'stuck:1' ? target : well) })
+    const agent = await agentOf(hub, 'edge-1')
+    agent.send({ type: 'dial-request', protocol: 'tcp', address: 'stuck:1', random: 1n })
+    agent.send({ type: 'dial-request', protocol: 'tcp', address: 'well:1', random: 2n })
+    await eventually(() => expect(agent.received.length).toBe(2))
+    for (let bytes = 0; bytes <= 2 * MAX_QUEUED_BYTES_PER_CONNECTION; bytes += block.length)
+      agent.send({ type: 'data', connectId: 3, data: block })
+    agent.send({ type: 'data', connectId: 5, data: Buffer.from('well') })
+    await eventually(() => expect(hub.clock.nextDueMs).toBeLessThanOrEqual(READER_STALL_LIMIT_MS))
+    await hub.clock.advance(READER_STALL_LIMIT_MS)
+    expect(target.destroyed).toBe(true)
+    await eventually(() =>
+      expect(agent.received.at(-1)).toEqual({ type: 'data', connectId: 5, data: Buffer.from('well') }),
+    )
+  })
+})

@@ -1,0 +1,41 @@
+/** The konnectivity front alone, before any way into nodes. */
+import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
+import { Registry } from 'prom-client'
+import { onTestFinished } from 'vitest'
+import { FrontListener } from '../../src/hub/fronts/front-listener.ts'
+import { GrpcFront } from '../../src/hub/fronts/grpc-front.ts'
+import { createFrontMetrics } from '../../src/hub/fronts/metrics.ts'
+import { systemClock } from '../../src/telemetry/clock.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+import { openErrorFrom } from '../../src/tunnel/open-error.ts'
+import { Budget } from '../../src/tunnel/yamux/budget.ts'
+import { temporaryDirectory } from './konnectivity-peers.ts'
+
+/** The path of its socket. Stopped at the end of the test. */
+export async function startGrpcFront(dial: (host: string, port: number) => Promise<Duplex>): Promise<string> {
+  const path = join(await temporaryDirectory(), 'front.sock')
+  const metrics = createFrontMetrics(new Registry())
+  const logger = createLogger({ level: 'fatal', format: 'json', clock: systemClock, destination: { write: () => {} } })
+  const dialer = {
+    dial: async (host: string, port: number) => {
+      try {
+        return { stream: await dial(host, port), node: 'edge-1' }
+      } catch (error) {
+        throw openErrorFrom(error)
+      }
+    },
+  }
+  const front = new GrpcFront({ dialer, clock: systemClock, budget: new Budget(), metrics, logger })
+  const listener = new FrontListener({
+    front: GrpcFront.label,
+    address: { kind: 'unix', path },
+    handler: (...connection) => front.serve(...connection),
+    metrics,
+    logger,
+    clock: systemClock,
+  })
+  const running = await listener.start(new AbortController().signal, () => {})
+  onTestFinished(() => running.stop(AbortSignal.abort()))
+  return path
+}
