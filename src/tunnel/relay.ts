@@ -116,8 +116,17 @@ class Relay {
     const [stream, socket] = [this.#stream, this.#socket]
     if (socket.destroyed && !stream.destroyed && !(socket.readableEnded && this.#hasEnded)) stream.destroy()
     if (stream.destroyed && !socket.destroyed && !(this.#hasEnded && stream.writableFinished)) {
-      if (socket.resetAndDestroy === undefined) socket.destroy()
-      else socket.resetAndDestroy()
+      cutOff(socket)
     }
   }
+}
+
+/** With a reset where the socket can: the far end should see that it did not end well. Node has none for unix sockets and TLS. */
+function cutOff(socket: RelaySocket): void {
+  try {
+    if (socket.resetAndDestroy !== undefined) return void socket.resetAndDestroy()
+  } catch {
+    // It has the method and cannot reset.
+  }
+  socket.destroy()
 }

@@ -94,6 +94,11 @@ export class SessionDriver implements SessionHandler {
     return new TunnelStream(this.#session.open())
   }
 
+  /** Asks the peer for a sign of life now, unless it was asked a moment ago. */
+  probe(): void {
+    this.#session.conditions()
+  }
+
   /** Takes no new streams, lets the existing ones end, and ends the session; after `drainMs` whatever is left is reset. */
   goAway(drainMs: number): void {
     this.#session.goAway(drainMs)

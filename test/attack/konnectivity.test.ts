@@ -77,17 +77,6 @@ describe('who an agent is', () => {
     if (route === undefined) throw new Error('no agent')
     expect(hub.agents.ownIdentifiers(route)).toEqual([])
   })
-
-  it('does not let one take over the name of another by a second key', async () => {
-    const hub = await startAgentHub()
-    await agentOf(hub, 'edge-1')
-    const second = await credentialFor(hub.cluster.ca, { clock: hub.clock, node: 'edge-1' })
-    await hub.clock.advance(0)
-    await connectAgent(hub, second).then(
-      () => expect(hub.agents.all.every(({ node }) => node === 'edge-1')).toBe(true),
-      (error: unknown) => expect(error).toMatchObject({ code: 7 }),
-    )
-  })
 })
 
 describe('an agent that does not keep to the protocol', () => {

@@ -103,7 +103,7 @@ export interface HandAgent {
   readonly socket: TLSSocket
   readonly received: Packet[]
   readonly closed: Promise<Error | undefined>
-  send(packet: SentPacket): void
+  readonly send: (packet: SentPacket) => void
 }
 
 export async function connectAgent(

@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { eventually, serverIdentity } from '../contract/hub-world.ts'
+import { startGrpcFront } from '../contract/konnectivity-front.ts'
 import { startAgentHub } from '../contract/konnectivity-world.ts'
 import { kubectl, startControlPlane } from './control-plane.ts'
 import { describeReal } from './harness.ts'
-import { startGrpcFront } from './konnectivity-front.ts'
 import { missingKonnectivity, startStockAgent, temporaryDirectory } from './konnectivity-peers.ts'
 
 const egress = (socket: string): object => ({

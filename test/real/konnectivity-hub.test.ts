@@ -9,9 +9,9 @@ import { READER_STALL_LIMIT_MS } from '../../src/tunnel/konnectivity/link-pressu
 import { OpenError } from '../../src/tunnel/open-error.ts'
 import { makeCa } from '../contract/fake-cluster.ts'
 import { credentialFor, eventually } from '../contract/hub-world.ts'
+import { startGrpcFront } from '../contract/konnectivity-front.ts'
 import { type AgentHub, dialAnything, factsOf, startAgentHub } from '../contract/konnectivity-world.ts'
 import { describeReal } from './harness.ts'
-import { startGrpcFront } from './konnectivity-front.ts'
 import {
   missingKonnectivity,
   runTestClient,

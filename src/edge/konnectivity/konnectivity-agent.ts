@@ -19,11 +19,14 @@ export const DRAIN_POLL_MS = 100
 export interface KonnectivityAgentOptions extends Pick<ServerLinkOptions, 'clock' | 'budget' | 'logger' | 'agentId'> {
   readonly server: ListenAddress
   /** Asked for each connection, so that new certificates are used from then on. */
-  tls(): ServerTls
+  readonly tls: () => ServerTls
   readonly identifiers: string
   readonly metrics: KonnectivityMetrics
   /** Reaches a destination by the policy of the edge (`host:port`, not checked). Rejects with an `OpenError`. */
-  dial(address: string, options: { deadlineMs: number; signal: AbortSignal }): Promise<Duplex>
+  readonly dial: (
+    address: string,
+    options: { readonly deadlineMs: number; readonly signal: AbortSignal },
+  ) => Promise<Duplex>
   /** Between attempts; see `Backoff`. */
   readonly backoff?: Backoff
 }

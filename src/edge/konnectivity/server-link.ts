@@ -25,7 +25,7 @@ export interface ServerLinkOptions extends Omit<ServerSocketOptions, 'signal'> {
   /** In the form of a URL query. */
   readonly identifiers: string
   readonly answer: Answer
-  onStalled(): void
+  readonly onStalled: () => void
 }
 
 export interface ServerLinkEvents {

@@ -25,8 +25,8 @@ export const HAND_OVER_DRAIN_MS = 60 * 60 * 1000
 export const HAND_OVER_GRACE_MS = 1_000
 /** What lay in the kernel while we slept arrives within this time, and proves nothing. */
 export const STALE_BYTES_MS = 1_000
-/** Both ends ping every ten seconds, so a session that lives brings a byte within this time. */
-export const PROOF_OF_LIFE_MS = 11_000
+/** A hub that lives answers a ping within this time, over the slowest link too. */
+export const PROOF_OF_LIFE_MS = 5_000
 
 export interface EdgeLinkOptions extends SessionAttemptOptions {
   /** Draws from [0, 1). */
@@ -209,13 +209,13 @@ export class EdgeLink {
     else this.#options.clock.schedule(HAND_OVER_GRACE_MS, goAway)
   }
 
-  /** The driver's own pings do the asking; here it is only seen whether anything comes. */
   #probe(session: number): void {
     const { clock } = this.#options
     const driver = this.#sessions.get(session)
     if (driver === undefined) return
     clock.schedule(STALE_BYTES_MS, () => {
       const { receivedBytes } = driver.counters
+      driver.probe()
       clock.schedule(PROOF_OF_LIFE_MS, () => {
         if (driver.counters.receivedBytes === receivedBytes) this.#feed({ type: 'silent', session })
       })

@@ -22,7 +22,8 @@ export function linkFailureOf(error: unknown): LinkFailure {
 function dialFailure({ code, message, refusal }: DialError): LinkFailure {
   if (refusal === undefined) return { code, message, isFinal: false, retryAfterMs: undefined }
   const { status, retryAfterSeconds } = refusal
-  const isFinal = code !== 'intercepted' && status >= 400 && status < 500 && status !== 408 && status !== 429
+  const isHubs = code !== 'intercepted' && refusal.isUnproven !== true
+  const isFinal = isHubs && status >= 400 && status < 500 && status !== 408 && status !== 429
   const retryAfterMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1000
   return { code: refusal.code, message, isFinal, retryAfterMs }
 }

@@ -29,6 +29,12 @@ export const MAX_AGENT_ID_LENGTH = 253
 /** For a target in the cloud to connect. */
 export const AGENT_TARGET_DEADLINE_MS = 10_000
 
+export type DialTarget = (
+  node: string,
+  target: string,
+  options: { readonly deadlineMs: number; readonly signal: AbortSignal },
+) => Promise<Duplex>
+
 export interface AgentsOptions {
   readonly clock: Clock
   readonly logger: Logger
@@ -38,11 +44,11 @@ export interface AgentsOptions {
   /** Tells hubs apart for an agent, which wants one connection to each. */
   readonly serverId: string
   /** How many hubs an agent shall connect to. */
-  serverCount(): number
+  readonly serverCount: () => number
   /** What routing knows of a Node. */
-  nodeFacts(node: string): NodeFacts | undefined
+  readonly nodeFacts: (node: string) => NodeFacts | undefined
   /** Reaches a target in the cloud for a node, by the policy of the hub; rejects with an `OpenError`. Absent: no targets. */
-  dialTarget?(node: string, target: string, options: { deadlineMs: number; signal: AbortSignal }): Promise<Duplex>
+  readonly dialTarget?: DialTarget
 }
 
 export class KonnectivityAgents implements NodeRoutes {

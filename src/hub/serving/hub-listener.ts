@@ -7,6 +7,7 @@ import { createServer as createTlsServer, type TLSSocket, type Server as TlsServ
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import { formatAddress, type ListenAddress, listen } from '../../telemetry/listen.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import { SESSION_PROTOCOL } from '../../tunnel/carriers/tls-handshake.ts'
 import { Refusal } from '../refusal.ts'
 import {
   type ChooseDoor,
@@ -24,8 +25,6 @@ import type { ServingMetrics } from './metrics.ts'
 import { sourceOf } from './source-address.ts'
 import { contextOptions, TlsContexts, trustMark } from './tls-context.ts'
 
-/** What an edge offers to speak when it wants a session. */
-export const TUNNEL_PROTOCOL = 'causeway/1'
 /** Enough for the slowest radio link; whoever takes longer only holds a place. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000
 
@@ -87,7 +86,7 @@ export class HubListener implements Part {
       // Every certificate is let in as far as our own checks, which say what is wrong with it.
       rejectUnauthorized: false,
       handshakeTimeout: handshakeTimeoutMs,
-      ALPNProtocols: [...(tunnel === undefined ? [] : [TUNNEL_PROTOCOL]), 'http/1.1', 'h2'],
+      ALPNProtocols: [...(tunnel === undefined ? [] : [SESSION_PROTOCOL]), 'http/1.1', 'h2'],
       SNICallback: (serverName, done) => this.#contextFor(serverName, done),
     })
     server.on('secureConnection', (socket: TLSSocket) => this.#adopt(socket))
@@ -171,7 +170,7 @@ export class HubListener implements Part {
       socket.destroy()
       return
     }
-    const handler = socket.alpnProtocol === TUNNEL_PROTOCOL && tunnel !== undefined ? tunnel : http
+    const handler = socket.alpnProtocol === SESSION_PROTOCOL && tunnel !== undefined ? tunnel : http
     this.#open.set(socket, handler(connectionOf(socket, door, ticket)))
     socket.once('close', () => this.#open.delete(socket))
   }

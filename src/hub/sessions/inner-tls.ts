@@ -3,11 +3,12 @@
  * cluster by name and the same checks as on the port itself; of the connection around it only the address is kept.
  */
 import type { Duplex } from 'node:stream'
-import { type SecureContext, TLSSocket } from 'node:tls'
+import type { SecureContext, TLSSocket } from 'node:tls'
 import type { Clock } from '../../telemetry/clock.ts'
+import { serveInnerTls } from '../../tunnel/carriers/serve-inner-tls.ts'
 import { Refusal } from '../refusal.ts'
 import { type ChooseDoor, type HubConnection, presentedCertificates } from '../serving/connection.ts'
-import { HANDSHAKE_TIMEOUT_MS, serverNameOf, TUNNEL_PROTOCOL } from '../serving/hub-listener.ts'
+import { HANDSHAKE_TIMEOUT_MS, serverNameOf } from '../serving/hub-listener.ts'
 import { TlsContexts } from '../serving/tls-context.ts'
 
 export interface InnerTlsOptions {
@@ -37,38 +38,24 @@ export class InnerTls {
   }
 
   #handshake(stream: Duplex): Promise<TLSSocket> {
-    return new Promise((resolve, reject) => {
-      const socket = new TLSSocket(stream, {
-        isServer: true,
-        secureContext: this.#contextFor(undefined),
-        requestCert: true,
-        // Judged by our own checks, which say what is wrong.
-        rejectUnauthorized: false,
-        ALPNProtocols: [TUNNEL_PROTOCOL],
-        SNICallback: (name, done) => {
-          try {
-            done(null, this.#contextFor(name))
-          } catch (error) {
-            done(error as Error)
-          }
-        },
-      })
-      const cancel = this.#options.clock.schedule(HANDSHAKE_TIMEOUT_MS, () =>
-        socket.destroy(new Error('the TLS handshake in the WebSocket took too long')),
-      )
-      socket.on('error', reject)
-      socket.once('close', () => {
-        cancel()
-        reject(new Error('the connection ended during the TLS handshake in the WebSocket'))
-      })
-      socket.once('secure', () => {
-        cancel()
-        resolve(socket)
-      })
+    const { clock, choose } = this.#options
+    const unnamed = choose(undefined)
+    return serveInnerTls(stream, {
+      clock,
+      limitMs: HANDSHAKE_TIMEOUT_MS,
+      // Where unnamed clients are refused, those that name their cluster still come in.
+      secureContext: unnamed instanceof Refusal ? undefined : this.#contexts.for(unnamed),
+      SNICallback: (name, done) => {
+        try {
+          done(null, this.#contextFor(name))
+        } catch (error) {
+          done(error as Error)
+        }
+      },
     })
   }
 
-  #contextFor(name: string | undefined): SecureContext {
+  #contextFor(name: string): SecureContext {
     const door = this.#options.choose(name)
     if (door instanceof Refusal) throw door
     return this.#contexts.for(door)

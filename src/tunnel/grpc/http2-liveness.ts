@@ -7,7 +7,7 @@ export interface LivenessOptions {
   readonly intervalMs: number
   /** Without an answer for as long the far end counts as gone. */
   readonly deadAfterMs: number
-  onDead(): void
+  readonly onDead: () => void
 }
 
 export class Http2Liveness {

@@ -106,21 +106,28 @@ export class PacketSession {
     if (this.#end !== undefined) return
     switch (packet.type) {
       case 'data':
-        return this.#onData(packet)
+        this.#onData(packet)
+        break
       case 'dial-request':
-        return this.#incoming.request(packet)
+        this.#incoming.request(packet)
+        break
       case 'dial-response':
-        return this.#onDialResponse(packet)
+        this.#onDialResponse(packet)
+        break
       case 'dial-close':
-        return this.#incoming.cancel(packet.random)
+        this.#incoming.cancel(packet.random)
+        break
       case 'close-request':
-        return this.#onCloseRequest(packet.connectId)
+        this.#onCloseRequest(packet.connectId)
+        break
       case 'close-response':
-        return this.#onCloseResponse(packet.connectId)
+        this.#onCloseResponse(packet.connectId)
+        break
       case 'drain':
-        return this.#options.onDrain?.()
+        this.#options.onDrain?.()
+        break
       case 'unknown':
-        return
+        break
     }
   }
 

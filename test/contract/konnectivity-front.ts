@@ -1,4 +1,6 @@
 /** The konnectivity front alone, before any way into nodes. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { Registry } from 'prom-client'
@@ -10,17 +12,20 @@ import { systemClock } from '../../src/telemetry/clock.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { openErrorFrom } from '../../src/tunnel/open-error.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
-import { temporaryDirectory } from './konnectivity-peers.ts'
+
+export type FrontDial = (host: string, port: number, options: { readonly signal?: AbortSignal }) => Promise<Duplex>
 
 /** The path of its socket. Stopped at the end of the test. */
-export async function startGrpcFront(dial: (host: string, port: number) => Promise<Duplex>): Promise<string> {
-  const path = join(await temporaryDirectory(), 'front.sock')
+export async function startGrpcFront(dial: FrontDial): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'grpc-front-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const path = join(directory, 'front.sock')
   const metrics = createFrontMetrics(new Registry())
   const logger = createLogger({ level: 'fatal', format: 'json', clock: systemClock, destination: { write: () => {} } })
   const dialer = {
-    dial: async (host: string, port: number) => {
+    dial: async (host: string, port: number, options: { readonly signal?: AbortSignal }) => {
       try {
-        return { stream: await dial(host, port), node: 'edge-1' }
+        return { stream: await dial(host, port, options), node: 'edge-1' }
       } catch (error) {
         throw openErrorFrom(error)
       }
