@@ -25,7 +25,7 @@ export class DataDir implements Part {
 
   async start(): Promise<RunningPart> {
     makeDir(this.#path)
-    const lock = this.#takeLock()
+    const lock = await this.#takeLock()
     this.#lock = lock
     return {
       stop: async () => lock.release(),
@@ -37,9 +37,9 @@ export class DataDir implements Part {
     return this.#lock?.isHeld() === true ? HEALTHY : unhealthy(`${this.#lockPath} is gone or was replaced`)
   }
 
-  #takeLock(): HeldLock {
+  async #takeLock(): Promise<HeldLock> {
     try {
-      return takeLock(this.#lockPath)
+      return await takeLock(this.#lockPath)
     } catch (error) {
       if (error instanceof LockError) throw refused(this.#path, error.message, error)
       throw refused(this.#path, `cannot make ${this.#lockPath}: ${(error as Error).message}`, error)

@@ -5,11 +5,17 @@
  * A file whose holder is gone is replaced, not removed and made again: between the two, a third process could take it, and
  * a slow fourth remove that one's. Replacing is itself done under a lock, `<file>.takeover`, by these same rules, and only
  * after reading the file once more: two processes that both saw the dead holder cannot both succeed it.
+ *
+ * Beside the file, and made before it, is a socket on which the holder listens: it proves that the holder lives to processes
+ * that cannot see it, in other containers on the same machine.
  */
 import { randomUUID } from 'node:crypto'
 import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import * as v from 'valibot'
-import { judge, ownIdentity, type ProcessIdentity } from './process-identity.ts'
+import { openLifeSocket } from './life-socket.ts'
+import { isLocalFolder } from './local-folder.ts'
+import { judge, ownIdentity, type ProcessIdentity, surroundings } from './process-identity.ts'
 import { NotRegularFileError, readRegularFile } from './regular-file.ts'
 
 /** A lock is one line of text; what is longer was not written by us. */
@@ -31,7 +37,8 @@ export class LockHeldError extends LockError {
     super(
       verdict === 'running'
         ? `it is in use by process ${holder.pid}`
-        : `it is in use by process ${holder.pid} on ${holder.host}; if that machine is gone for good, remove ${path}`,
+        : `it is in use by process ${holder.pid} on ${holder.host}, which cannot be seen from here; ` +
+            `if that machine or container is gone for good, remove ${path}`,
     )
     this.holder = holder
   }
@@ -44,15 +51,28 @@ export interface HeldLock {
   release(): void
 }
 
-const IDENTITY = v.object({ pid: v.pipe(v.number(), v.integer(), v.minValue(1)), host: v.string(), birth: v.string() })
+/** The socket is a name in the folder of the lock: containers may see that folder at different paths. */
+const IDENTITY = v.object({
+  pid: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  host: v.string(),
+  birth: v.string(),
+  pidNamespace: v.optional(v.string()),
+  socket: v.optional(v.pipe(v.string(), v.regex(/^[\w.-]+$/))),
+})
 
-/** Takes the lock or throws a `LockError`. The folder must exist. */
-export function takeLock(path: string): HeldLock {
-  const text = `${JSON.stringify({ ...ownIdentity(), nonce: randomUUID() })}\n`
-  const aside = `${path}.${process.pid}.${randomUUID()}`
-  writeFileSync(aside, text, { mode: 0o600, flag: 'wx', flush: true })
+/** Takes the lock or rejects with a `LockError`. The folder must exist. */
+export async function takeLock(path: string): Promise<HeldLock> {
+  const nonce = randomUUID()
+  const life = await openLifeSocket(`${path}.${nonce.slice(0, 8)}`)
+  const socket = life === undefined ? {} : { socket: basename(life.path) }
+  const text = `${JSON.stringify({ ...ownIdentity(), ...socket, nonce })}\n`
+  const aside = `${path}.${process.pid}.${nonce}`
   try {
-    settle(path, aside)
+    writeFileSync(aside, text, { mode: 0o600, flag: 'wx', flush: true })
+    await settle(path, aside)
+  } catch (error) {
+    life?.close()
+    throw error
   } finally {
     rmSync(aside, { force: true })
   }
@@ -62,22 +82,25 @@ export function takeLock(path: string): HeldLock {
     isHeld,
     release: () => {
       if (isHeld()) rmSync(path, { force: true })
+      life?.close()
     },
   }
 }
 
 /** Puts `aside` in the place of `path`, if that is free or its holder gone. */
-function settle(path: string, aside: string): void {
+async function settle(path: string, aside: string): Promise<void> {
   for (let attempt = 0; attempt < MAX_LOCK_ATTEMPTS; attempt++) {
     if (linkIfFree(aside, path)) return
     const found = readIfThere(path)
     // Released between the two looks: try again.
     if (found === undefined) continue
-    refuseIfHeld(path, found)
-    const takeover = takeLock(`${path}.takeover`)
+    const former = parseHolder(path, found)
+    if (!(await isGone(path, found, former))) continue
+    const takeover = await takeLock(`${path}.takeover`)
     try {
       if (readIfThere(path) === found) {
         renameSync(aside, path)
+        if (former?.socket !== undefined) rmSync(former.socket, { force: true })
         return
       }
     } finally {
@@ -116,18 +139,24 @@ function holds(path: string, text: string): boolean {
   }
 }
 
-/** A file that names nobody was cut short by a crash of the whole machine: its holder is gone. */
-function refuseIfHeld(path: string, text: string): void {
-  const holder = parseHolder(text)
-  if (holder === undefined) return
-  const verdict = judge(holder)
-  if (verdict !== 'gone') throw new LockHeldError(path, holder, verdict)
+/**
+ * Throws if the holder lives or may live; false if the file has changed since it was read. A file that names nobody was cut
+ * short by a crash of the whole machine: its holder is gone.
+ */
+async function isGone(path: string, text: string, holder: ProcessIdentity | undefined): Promise<boolean> {
+  if (holder === undefined) return true
+  const verdict = await judge(holder, surroundings(isLocalFolder(dirname(path))))
+  if (verdict === 'gone') return true
+  if (readIfThere(path) !== text) return false
+  throw new LockHeldError(path, holder, verdict)
 }
 
-function parseHolder(text: string): ProcessIdentity | undefined {
+function parseHolder(path: string, text: string): ProcessIdentity | undefined {
   try {
     const result = v.safeParse(IDENTITY, JSON.parse(text))
-    return result.success ? result.output : undefined
+    if (!result.success) return undefined
+    const { socket, ...holder } = result.output
+    return socket === undefined ? holder : { ...holder, socket: join(dirname(path), socket) }
   } catch {
     return undefined
   }

@@ -19,6 +19,7 @@ export function networkSettings(config: ClusterConfig, client: KubeClient): Netw
     apiServers: config.apiserver.length > 0 ? config.apiserver.map(readAddress) : addressesOf(client),
     targetRules: config.allowTarget.map(readRule),
     proxyStrategies: config.proxyStrategies,
+    serviceCidrs: config.serviceCidr,
     ...(selector === undefined ? {} : { defaultSelector: selector }),
     connectFronts: config.connectFront.map((place) => readFront(place, '--connect-front', config)),
     grpcFronts: config.grpcFront.map((place) => {

@@ -50,6 +50,8 @@ export interface NetworkSettings {
   readonly proxyStrategies: readonly ProxyStrategy[]
   /** Which nodes the strategy `default` may use; absent: all. */
   readonly defaultSelector?: LabelSelector
+  /** The addresses of Services, which no Node may claim. */
+  readonly serviceCidrs: readonly string[]
   readonly connectFronts: readonly FrontPlace[]
   readonly grpcFronts: readonly FrontPlace[]
 }
@@ -96,9 +98,9 @@ export function composeNetwork(
     clock,
     logger,
   })
-  const { proxyStrategies: strategies, defaultSelector } = settings
+  const { proxyStrategies: strategies, defaultSelector, serviceCidrs } = settings
   const selector = defaultSelector === undefined ? {} : { defaultSelector }
-  const table = new NodeIndex({ client, clock, logger, strategies, ...selector })
+  const table = new NodeIndex({ client, clock, logger, strategies, serviceCidrs, ...selector })
   const dialer = new RouteDialer({ table, routes: sessions, metrics: surroundings.routeMetrics(table), clock })
   const { frontMetrics: metrics } = surroundings
   const connect = new ConnectFront({ dialer, clock, metrics, logger })

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { Duplex, PassThrough } from 'node:stream'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MAX_GRPC_MESSAGE_BYTES, messagePrefix } from '../../src/tunnel/grpc/message-reader.ts'
 import { MAX_QUEUED_BYTES_PER_CONNECTION, READER_STALL_LIMIT_MS } from '../../src/tunnel/konnectivity/link-pressure.ts'

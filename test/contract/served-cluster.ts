@@ -17,6 +17,7 @@ export function servedCluster(client: KubeClient, changes: Partial<ServedCluster
     apiServers: apiServer === undefined ? [] : [apiServer],
     targetRules: [],
     proxyStrategies: ['destHost'],
+    serviceCidrs: [],
     connectFronts: [],
     grpcFronts: [],
     ...changes,

@@ -86,6 +86,11 @@ const clusterOptions = {
     default: '',
     description: 'common names that may; without it every client of that CA',
   }),
+  serviceCidr: option({
+    type: listOf(text),
+    default: '10.96.0.0/12',
+    description: "ranges of the cluster's Services, which no Node may claim as its own",
+  }),
   proxyStrategies: option({
     type: orderOf('strategy', PROXY_STRATEGIES),
     default: 'destHost,defaultRoute,default',

@@ -13,8 +13,9 @@ export function claimObject(claim: Claim, namespace: string): ConfigMap {
 
 function dataOf(claim: Claim): Record<string, string> {
   const { state, node } = claim
-  if (claim.state === 'released') return { node, state, releasedAt: timeText(claim.releasedAtMs) }
-  const { current, next, heldSinceMs, tokenId, certificateEndsMs } = claim
+  const forgotten = claim.forgotten === undefined ? {} : { forgotten: claim.forgotten.join(' ') }
+  if (claim.state === 'released') return { node, state, releasedAt: timeText(claim.releasedAtMs), ...forgotten }
+  const { current, next, heldSinceMs, tokenId, certificateEndsMs, issuer } = claim
   return {
     node,
     state,
@@ -23,6 +24,8 @@ function dataOf(claim: Claim): Record<string, string> {
     heldSince: timeText(heldSinceMs),
     ...(tokenId === undefined ? {} : { tokenId }),
     ...(certificateEndsMs === undefined ? {} : { certificateEnds: timeText(certificateEndsMs) }),
+    ...(issuer === undefined ? {} : { issuer }),
+    ...forgotten,
   }
 }
 
@@ -37,9 +40,11 @@ export function claimOf(object: ConfigMap): Claim {
   const node = fields.required('node')
   if (object.metadata?.name !== claimName(node)) throw fields.damaged(`it is about another node, ${node}`)
   const state = fields.required('state')
-  if (state === 'released') return { state, node, releasedAtMs: fields.timeMs('releasedAt') }
+  const forgotten = forgottenOf(fields)
+  if (state === 'released') return { state, node, releasedAtMs: fields.timeMs('releasedAt'), ...forgotten }
   if (state !== 'held') throw fields.damaged(`its state ${JSON.stringify(state)} is neither held nor released`)
-  const next = fields.optional('next') === undefined ? undefined : fingerprint(fields, 'next')
+  const next = optionalFingerprint(fields, 'next')
+  const issuer = optionalFingerprint(fields, 'issuer')
   const tokenId = fields.optional('tokenId')
   const certificateEndsMs = fields.optionalTimeMs('certificateEnds')
   return {
@@ -50,7 +55,22 @@ export function claimOf(object: ConfigMap): Claim {
     heldSinceMs: fields.timeMs('heldSince'),
     ...(tokenId === undefined ? {} : { tokenId }),
     ...(certificateEndsMs === undefined ? {} : { certificateEndsMs }),
+    ...(issuer === undefined ? {} : { issuer }),
+    ...forgotten,
   }
+}
+
+function forgottenOf(fields: Fields): Pick<Claim, 'forgotten'> {
+  const text = fields.optional('forgotten')
+  if (text === undefined) return {}
+  const forgotten = text.split(' ')
+  if (!forgotten.every((key) => fingerprintPattern.test(key)))
+    throw fields.damaged('its field forgotten is no list of key fingerprints')
+  return { forgotten }
+}
+
+function optionalFingerprint(fields: Fields, name: string): KeyFingerprint | undefined {
+  return fields.optional(name) === undefined ? undefined : fingerprint(fields, name)
 }
 
 function fingerprint(fields: Fields, name: string): KeyFingerprint {

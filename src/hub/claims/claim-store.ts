@@ -24,6 +24,7 @@ import {
   type HeldClaim,
   type KeyFingerprint,
   type Presented,
+  releaseClaim,
 } from './claim.ts'
 import { listClaims, removeReleasedClaims } from './claim-list.ts'
 import { claimObject, claimOf, isSameClaim } from './claim-object.ts'
@@ -36,6 +37,8 @@ export interface ClaimStoreOptions {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
+  /** The key of the CA that signs at the moment, for the record; a command that only reads and forgets has none. */
+  readonly issuer?: () => KeyFingerprint
 }
 
 /** Starting it begins the watch; without it all works too, with a question to the API server each time. */
@@ -69,9 +72,11 @@ export class ClaimStore implements Claims, Part {
 
   async byToken({ certificateEndsMs, ...joining }: JoiningWithCertificate): Promise<HeldClaim> {
     const nowMs = this.#options.clock.nowMs()
+    const issuedBy = this.#issuedBy()
     return await this.#judge(joining.node, (claim) => ({
       ...claimByToken(claim, { ...joining, nowMs }),
       certificateEndsMs,
+      ...issuedBy,
     }))
   }
 
@@ -88,8 +93,10 @@ export class ClaimStore implements Claims, Part {
     wanted: KeyFingerprint,
     certificateEndsMs: number,
   ): Promise<HeldClaim> {
+    const issuedBy = this.#issuedBy()
     return await this.#judge(node, (claim) => {
-      if (claim?.state === 'held') return { ...claimByRotation(claim, presented, wanted), certificateEndsMs }
+      if (claim?.state === 'held')
+        return { ...claimByRotation(claim, presented, wanted), certificateEndsMs, ...issuedBy }
       throw new Refusal(
         'certificate-revoked',
         `nobody holds the name of node ${node} any more; join again with a token`,
@@ -109,7 +116,8 @@ export class ClaimStore implements Claims, Part {
       const release = (present: ConfigMap | undefined): ConfigMap => {
         const before = readableClaim(present)
         wasHeld = before === 'damaged' || before?.state === 'held'
-        return claimObject({ state: 'released', node, releasedAtMs }, namespace)
+        const known = before === 'damaged' ? undefined : before
+        return claimObject(releaseClaim(known, node, releasedAtMs), namespace)
       }
       await changeShared(this.#maps, claimName(node), release, this.#options)
     })
@@ -124,6 +132,11 @@ export class ClaimStore implements Claims, Part {
   /** Removes the marks of names that were released so long ago that no certificate from before can be used any more. */
   async removeReleased(certificateUseMs: number): Promise<number> {
     return await removeReleasedClaims(this.#maps, this.#options.clock.nowMs() - certificateUseMs)
+  }
+
+  #issuedBy(): { readonly issuer?: KeyFingerprint } {
+    const { issuer } = this.#options
+    return issuer === undefined ? {} : { issuer: issuer() }
   }
 
   async #judge(node: string, rule: (claim: Claim | undefined) => HeldClaim): Promise<HeldClaim> {

@@ -11,6 +11,9 @@
  */
 import { Refusal } from '../refusal.ts'
 
+/** Keys of one name that operators took it from; more than a name sees in a year, and the whole list is four kilobytes. */
+export const MAX_FORGOTTEN_KEYS = 64
+
 /** SHA-256 of a public key's DER, in hex: see `keyFingerprint`. */
 export type KeyFingerprint = string
 
@@ -24,12 +27,18 @@ export interface HeldClaim {
   readonly tokenId?: string
   /** When the latest certificate for the name ends, for lists and metrics. */
   readonly certificateEndsMs?: number
+  /** The key of the CA that signed that certificate: who still has one of a CA that is to be retired. */
+  readonly issuer?: KeyFingerprint
+  /** Keys from which the name was taken back, the latest first. */
+  readonly forgotten?: readonly KeyFingerprint[]
 }
 
 export interface ReleasedClaim {
   readonly state: 'released'
   readonly node: string
   readonly releasedAtMs: number
+  /** Keys from which the name was taken back, the latest first. */
+  readonly forgotten?: readonly KeyFingerprint[]
 }
 
 export type Claim = HeldClaim | ReleasedClaim
@@ -61,7 +70,20 @@ export function claimByToken(claim: Claim | undefined, joining: Joining): HeldCl
         `use a token for this node: causeway token create --node ${node}`,
     )
   }
-  return { state: 'held', node, current: key, heldSinceMs: nowMs, tokenId: token.id }
+  // A token is an operator's word: it also brings back a key that was forgotten.
+  const forgotten = claim?.forgotten?.filter((each) => each !== key) ?? []
+  return { state: 'held', node, current: key, heldSinceMs: nowMs, tokenId: token.id, ...listed(forgotten) }
+}
+
+/** The mark that an operator leaves who takes a name back: none of the keys that held it counts any more. */
+export function releaseClaim(claim: Claim | undefined, node: string, releasedAtMs: number): ReleasedClaim {
+  const holders = claim?.state === 'held' ? [claim.current, claim.next] : []
+  const all = [...holders.filter((key) => key !== undefined), ...(claim?.forgotten ?? [])]
+  return { state: 'released', node, releasedAtMs, ...listed([...new Set(all)].slice(0, MAX_FORGOTTEN_KEYS)) }
+}
+
+function listed(forgotten: readonly KeyFingerprint[]): { forgotten?: readonly KeyFingerprint[] } {
+  return forgotten.length === 0 ? {} : { forgotten }
 }
 
 /** The claim after its holder, who presented `presented`, asked for a certificate for `wanted`. */
@@ -87,6 +109,9 @@ export interface Presented {
   readonly key: KeyFingerprint
   /** The begin of the certificate's life. */
   readonly notBeforeMs: number
+  /** Its end, and the key of the CA that signed it: noted where nothing is noted yet. */
+  readonly notAfterMs?: number
+  readonly issuer?: KeyFingerprint
   readonly nowMs: number
 }
 
@@ -95,14 +120,29 @@ export interface Presented {
  * makes it: that is how certificates work that an operator issued by hand, and how a hub recovers that lost its records.
  */
 export function claimByCertificate(claim: Claim | undefined, presented: Presented): HeldClaim {
-  const { node, key, notBeforeMs, nowMs } = presented
-  if (claim?.state === 'held') return claimByUse(claim, key)
-  // Whatever we issued before the release begins before it too, even without the allowance for clocks.
-  if (claim?.state === 'released' && notBeforeMs <= claim.releasedAtMs)
+  const { node, key, nowMs } = presented
+  if (claim?.state === 'held') return noted(claimByUse(claim, key), presented)
+  if (claim !== undefined && isFromBefore(claim, presented))
     throw new Refusal(
       'certificate-revoked',
       `node ${node} was forgotten at ${new Date(claim.releasedAtMs).toISOString()}, ` +
         'and certificates from before that time count for nothing; join again with a token',
     )
-  return { state: 'held', node, current: key, heldSinceMs: nowMs }
+  return noted({ state: 'held', node, current: key, heldSinceMs: nowMs, ...listed(claim?.forgotten ?? []) }, presented)
+}
+
+/**
+ * The dates alone do not tell: the release has the time of the API server, the certificate that of the hub that signed it,
+ * whose clock may be ahead. So the keys that held the name are refused by themselves; dates are for those nobody noted.
+ */
+function isFromBefore({ releasedAtMs, forgotten = [] }: ReleasedClaim, { key, notBeforeMs }: Presented): boolean {
+  return forgotten.includes(key) || notBeforeMs <= releasedAtMs
+}
+
+/** The same object if there is nothing to add. What was noted when a certificate was issued is the later truth. */
+function noted(claim: HeldClaim, { notAfterMs: certificateEndsMs, issuer }: Presented): HeldClaim {
+  const lacksEnd = claim.certificateEndsMs === undefined && certificateEndsMs !== undefined
+  const lacksIssuer = claim.issuer === undefined && issuer !== undefined
+  if (!lacksEnd && !lacksIssuer) return claim
+  return { ...claim, ...(lacksEnd ? { certificateEndsMs } : {}), ...(lacksIssuer ? { issuer } : {}) }
 }

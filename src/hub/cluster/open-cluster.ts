@@ -2,6 +2,7 @@
  * Opens one control plane for a hub: everything the hub needs is found in the cluster or made there, in this order, and kept
  * right for as long as the hub runs. The operator's files are read first, so that a mistake in them changes nothing.
  */
+import { keyFingerprint } from '../../identity/keys.ts'
 import type { CertificatePair, PairPaths } from '../../identity/pair-file.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import type { Clock } from '../../telemetry/clock.ts'
@@ -135,7 +136,8 @@ class SharedCluster implements OpenCluster {
     this.#state = state
     this.#records = new TokenRecords(options)
     this.tokens = new SharedJoinTokens({ clock, keys, records: this.#records, audience: () => publisher.clusterId })
-    this.claims = new ClaimStore(options)
+    const issuer = (): string => keyFingerprint(this.#state.authority.signing.certificate.publicKey)
+    this.claims = new ClaimStore({ ...options, issuer })
     this.nodes = new KubernetesNodes(options.client)
     this.parts = this.#makeParts()
   }

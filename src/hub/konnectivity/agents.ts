@@ -78,16 +78,9 @@ export class KonnectivityAgents implements NodeRoutes {
 
   /** Takes a call over. A `CallRoute` of the hub's port. */
   accept(connection: HubConnection, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): OpenConnection {
-    const state: { route?: AgentRoute; isDraining: boolean } = { isDraining: false }
+    const state: CallState = { route: undefined, isDraining: false }
     stream.on('error', () => {})
-    this.#admit(connection, stream, headers).then(
-      (route) => {
-        if (route === undefined) return
-        state.route = route
-        if (state.isDraining) route.drain()
-      },
-      (error: unknown) => this.#refuse(stream, error),
-    )
+    void this.#take(connection, stream, headers, state)
     return {
       drain: () => {
         state.isDraining = true
@@ -107,6 +100,20 @@ export class KonnectivityAgents implements NodeRoutes {
         }),
       ),
     )
+  }
+
+  async #take(
+    connection: HubConnection,
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    state: CallState,
+  ): Promise<void> {
+    try {
+      state.route = await this.#admit(connection, stream, headers)
+      if (state.isDraining) state.route?.drain()
+    } catch (error) {
+      this.#refuse(stream, error)
+    }
   }
 
   async #admit(
@@ -201,6 +208,11 @@ export class KonnectivityAgents implements NodeRoutes {
     stream.respond({ ':status': 200, 'content-type': GRPC_CONTENT_TYPE, ...trailers }, { endStream: true })
     stream.resume()
   }
+}
+
+interface CallState {
+  route: AgentRoute | undefined
+  isDraining: boolean
 }
 
 type AgentRouteCall = ConstructorParameters<typeof AgentRoute>[0]

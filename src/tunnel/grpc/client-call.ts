@@ -80,7 +80,8 @@ function initialMetadata(session: ClientHttp2Session, stream: CallStream): Promi
 /** A server that refuses a call at once puts the status into its only headers. */
 function refusalIn(headers: IncomingHttpHeaders): Error | undefined {
   const status = headers[constants.HTTP2_HEADER_STATUS]
-  if (Number(status) !== 200) return new GrpcError(GrpcCode.unknown, `HTTP status ${status} instead of an answer`)
+  if (Number(status) !== 200)
+    return new GrpcError(GrpcCode.unknown, `HTTP status ${String(status)} instead of an answer`)
   const type = headers['content-type'] ?? ''
   if (!type.startsWith(GRPC_CONTENT_TYPE))
     return new GrpcError(GrpcCode.unknown, `content type ${type || 'missing'} instead of ${GRPC_CONTENT_TYPE}`)

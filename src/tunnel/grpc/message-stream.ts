@@ -50,7 +50,7 @@ export class MessageStream {
     const bytes = parts.reduce((sum, part) => sum + part.length, 0)
     this.#planFlush()
     this.#stream.write(messagePrefix(bytes))
-    parts.forEach((part, index) => this.#stream.write(part, index === parts.length - 1 ? done : undefined))
+    for (const [index, part] of parts.entries()) this.#stream.write(part, index === parts.length - 1 ? done : undefined)
   }
 
   pause(): void {

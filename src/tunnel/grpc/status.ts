@@ -59,10 +59,10 @@ function percentEncode(text: string): string {
 function percentDecode(text: string): string {
   const bytes: number[] = []
   for (let index = 0; index < text.length; index++) {
-    const escape = /^%([0-9a-f]{2})/i.exec(text.slice(index, index + 3))
-    if (escape === null) bytes.push(...Buffer.from(text[index] ?? ''))
+    const hex = /^%([0-9a-f]{2})/i.exec(text.slice(index, index + 3))
+    if (hex === null) bytes.push(...Buffer.from(text[index] ?? ''))
     else {
-      bytes.push(Number.parseInt(escape[1] ?? '', 16))
+      bytes.push(Number.parseInt(hex[1] ?? '', 16))
       index += 2
     }
   }

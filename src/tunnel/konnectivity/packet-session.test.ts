@@ -235,7 +235,10 @@ describe('answering the dials of a link', () => {
     [new OpenError('timeout', '5 s'), 'dial tcp target:80: i/o timeout: 5 s'],
     [new OpenError('denied', 'not listed'), 'dial tcp target:80: denied: not listed'],
   ])('tells %s with the words peers look for', async (error, text) => {
-    const { session, port } = agent({ answer: () => Promise.reject(error) })
+    const answer = async (): Promise<Duplex> => {
+      throw error
+    }
+    const { session, port } = agent({ answer })
     session.receive(request(5n))
     await turn()
     expect(port.take()).toEqual([{ type: 'dial-response', random: 5n, connectId: 0, error: text }])
@@ -244,7 +247,10 @@ describe('answering the dials of a link', () => {
   it('says nothing more about a dial that was given up, and closes what it reached', async () => {
     const target = new PassThrough()
     let reach = (_target: Duplex): void => {}
-    const { session, port } = agent({ answer: () => new Promise<Duplex>((resolve) => (reach = resolve)) })
+    const reached = new Promise<Duplex>((resolve) => {
+      reach = resolve
+    })
+    const { session, port } = agent({ answer: () => reached })
     session.receive(request(5n))
     session.receive({ type: 'dial-close', random: 5n })
     reach(target)

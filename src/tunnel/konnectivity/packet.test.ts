@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodePacket, encodePacket, MAX_PACKET_TEXT_CHARACTERS, type Packet } from './packet.ts'
 import type { SentPacket } from './packet-port.ts'

@@ -104,7 +104,7 @@ function encodePayload(packet: Exclude<Packet, { type: 'unknown' | 'data' }>): B
       return writer.text(1, packet.error).number(2, packet.connectId).finish()
     case 'dial-close':
       return writer.number(1, packet.random).finish()
-    case 'drain':
+    default:
       return writer.finish()
   }
 }
@@ -131,7 +131,7 @@ function decodePayload(type: KnownType, reader: FieldReader): Packet {
       const { id, data } = readFields(reader, { id: 1, data: dataField })
       return { type, connectId: id, data }
     }
-    case 'drain':
+    default:
       return { type }
   }
 }

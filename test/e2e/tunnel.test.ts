@@ -1,0 +1,209 @@
+/** The tunnel from outside: hubs and edges as processes, a client on a local port, and links that fail in every way. */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { configMaps } from '../../src/kube/index.ts'
+import { freePorts } from '../real/control-plane.ts'
+import { endAll } from './harness.ts'
+import type { RunningHub } from './hub-cluster.ts'
+import { linesOf, TunnelWorld, Wire } from './tunnel-world.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const patience = { timeout: 30_000, interval: 200 }
+/** A dead link is noticed after three silent intervals of ten seconds, and then a session is made anew. */
+const deadLinkPatience = { timeout: 80_000, interval: 500 }
+
+let world: TunnelWorld
+let hub: RunningHub
+const wires: Wire[] = []
+
+beforeAll(async () => {
+  world = await TunnelWorld.start()
+  hub = await world.cluster.hub('hub')
+})
+afterAll(async () => {
+  for (const wire of wires) wire.stop()
+  await world.cluster.close()
+  await endAll()
+})
+
+async function works(port: number, limits = patience): Promise<void> {
+  await vi.waitFor(async () => expect(await world.ask(port)).toBe('default'), limits)
+}
+
+async function addConfigMap(name: string): Promise<void> {
+  await world.cluster.client.resource(configMaps).in('default').create({ metadata: { name } })
+}
+
+async function stopped({ process }: { process: RunningHub['process'] }): Promise<void> {
+  process.kill('SIGTERM')
+  expect(await process.exited).toEqual({ code: 0, signal: null })
+}
+
+describe.concurrent('a forward', () => {
+  it('leads a client to the API server, and everybody can see the link', async () => {
+    const edge = await world.edge('edge-1', { hubs: [hub.url] })
+    expect(await world.get(edge.port)).toMatchObject({ status: 200 })
+    expect(await world.links('edge-1')).toEqual([
+      expect.objectContaining({ hub: hub.url, state: 'up', carrier: expect.stringMatching(/^tls /) as unknown }),
+    ])
+    const watching = await world.watch(edge.port)
+    await vi.waitFor(
+      async () =>
+        expect(await world.nodeAt('hub', 'edge-1')).toMatchObject({
+          state: 'held',
+          link: 'up',
+          rtt: expect.stringMatching(/^\d+\.\dms$/) as unknown,
+          linkedSince: expect.stringMatching(/^\d{4}-/) as unknown,
+          streams: 1,
+        }),
+      patience,
+    )
+    await addConfigMap('seen-over-edge-1')
+    await vi.waitFor(() => expect(watching.added).toContain('seen-over-edge-1'), patience)
+    expect(watching.problem).toBeUndefined()
+    // A stream that never ends holds no stop up for longer than --drain-timeout.
+    edge.process.kill('SIGTERM')
+    expect(await edge.process.exited).toEqual({ code: 0, signal: null })
+    await vi.waitFor(async () => expect(await world.nodeAt('hub', 'edge-1')).toMatchObject({ link: 'none' }), patience)
+  })
+
+  it('to a target that the hub does not list is reset, and both logs say why', async () => {
+    const [port = 0] = await freePorts(1)
+    const flags = ['--target', `db.example:5432:${port}`]
+    const edge = await world.edge('edge-2', { hubs: [hub.url], flags })
+    await expect(world.get(port)).rejects.toMatchObject({ code: 'ECONNRESET' })
+    await edge.process.logged('connection refused')
+    expect(linesOf(edge.process, 'connection refused')).toEqual([
+      expect.objectContaining({
+        level: 'warn',
+        target: 'db.example:5432',
+        localPort: port,
+        code: 'denied',
+        why: 'node edge-2 may not open db.example:5432; the hub allows targets by --allow-target HOST:PORT',
+      }),
+    ])
+    expect(linesOf(hub.process, 'target denied')).toContainEqual(
+      expect.objectContaining({ level: 'warn', node: 'edge-2', target: 'db.example:5432' }),
+    )
+    await works(edge.port)
+    await stopped(edge)
+  })
+
+  it('ends with the name of its node: "nodes forget" cuts what runs over it', async () => {
+    const edge = await world.edge('edge-3', { hubs: [hub.url] })
+    await works(edge.port)
+    const watching = await world.watch(edge.port)
+    expect(await world.cluster.admin('nodes', 'forget', 'edge-3')).toMatchObject({ code: 0 })
+    await vi.waitFor(() => expect(watching.problem).toBeDefined(), patience)
+    await vi.waitFor(
+      () =>
+        expect(linesOf(hub.process, 'session ended')).toContainEqual(
+          expect.objectContaining({ node: 'edge-3', code: 'certificate-revoked' }),
+        ),
+      patience,
+    )
+    await edge.process.logged('no session with the hub')
+    await expect(world.get(edge.port)).rejects.toMatchObject({ code: 'ECONNRESET' })
+    expect(await world.links('edge-3')).toEqual([
+      expect.objectContaining({ streams: 0, lastError: expect.stringContaining('edge-3') as unknown }),
+    ])
+    await stopped(edge)
+  })
+})
+
+describe.concurrent('a link', () => {
+  it('to each of several hubs: one that dies costs nothing but its own streams, and is taken up again', async () => {
+    const [a, b] = await Promise.all([world.cluster.hub('several-a'), world.cluster.hub('several-b')])
+    const edge = await world.edge('edge-4', { hubs: [a.url, b.url] })
+    await vi.waitFor(
+      async () => expect((await world.links('edge-4')).map(({ state }) => state)).toEqual(['up', 'up']),
+      patience,
+    )
+    for (const name of ['several-a', 'several-b'])
+      expect(await world.nodeAt(name, 'edge-4')).toMatchObject({ link: 'up' })
+    a.process.kill('SIGKILL')
+    await a.process.exited
+    await edge.process.logged('session lost')
+    for (let turn = 0; turn < 5; turn++) expect(await world.ask(edge.port)).toBe('default')
+    expect((await world.links('edge-4')).map(({ state }) => state)).toEqual([expect.not.stringMatching('^up$'), 'up'])
+    await world.cluster.hub('several-a', '--listen', new URL(a.url).host)
+    await vi.waitFor(
+      async () => expect((await world.links('edge-4')).map(({ state }) => state)).toEqual(['up', 'up']),
+      { ...patience, timeout: 60_000 },
+    )
+    await stopped(edge)
+  })
+
+  it('comes back by itself after its only hub was stopped and started, and until then clients are told at once', async () => {
+    const first = await world.cluster.hub('restarting')
+    const edge = await world.edge('edge-5', { hubs: [first.url] })
+    await works(edge.port)
+    await stopped(first)
+    await vi.waitFor(async () => {
+      await expect(world.get(edge.port)).rejects.toMatchObject({ code: 'ECONNRESET' })
+      expect((await world.links('edge-5'))[0]).toMatchObject({ lastError: expect.any(String) as unknown })
+    }, patience)
+    const second = await world.cluster.hub('restarting', '--listen', new URL(first.url).host)
+    await works(edge.port, { ...patience, timeout: 60_000 })
+    await stopped(edge)
+    await stopped(second)
+  })
+
+  it('outlives a short stop of either end: the same stream goes on', async () => {
+    const own = await world.cluster.hub('pausing')
+    const edge = await world.edge('edge-6', { hubs: [own.url] })
+    const watching = await world.watch(edge.port)
+    for (const [turn, process] of [own.process, edge.process].entries()) {
+      process.kill('SIGSTOP')
+      const pending = world.open(edge.port, '/version')
+      await addConfigMap(`while-stopped-${turn}`)
+      process.kill('SIGCONT')
+      expect((await pending).statusCode).toBe(200)
+      await vi.waitFor(() => expect(watching.added).toContain(`while-stopped-${turn}`), patience)
+    }
+    expect(watching.problem).toBeUndefined()
+    expect(linesOf(edge.process, 'session lost')).toEqual([])
+    await Promise.all([stopped(edge), stopped(own)])
+  })
+
+  it('to a hub that stands still for long is given up, and made anew when it goes on', async () => {
+    const own = await world.cluster.hub('frozen')
+    const edge = await world.edge('edge-7', { hubs: [own.url] })
+    await works(edge.port)
+    own.process.kill('SIGSTOP')
+    await edge.process.logged('session lost')
+    own.process.kill('SIGCONT')
+    await works(edge.port, deadLinkPatience)
+    await stopped(edge)
+  })
+
+  it('whose bytes vanish without a word is noticed on both sides, and replaced', async () => {
+    const wire = await Wire.to(hub.url)
+    wires.push(wire)
+    const edge = await world.edge('edge-8', { hubs: [wire.url] })
+    await works(edge.port)
+    const watching = await world.watch(edge.port)
+    expect(wire.blackHole()).toBeGreaterThan(0)
+    await works(edge.port, deadLinkPatience)
+    expect(linesOf(edge.process, 'session lost')).not.toEqual([])
+    await vi.waitFor(
+      () => expect(linesOf(hub.process, 'session ended').filter(({ node }) => node === 'edge-8')).not.toEqual([]),
+      deadLinkPatience,
+    )
+    expect(watching.problem).toBeDefined()
+    await stopped(edge)
+  })
+
+  it('under a renewed certificate keeps the streams that began under the old one', async () => {
+    const hasty = await world.cluster.hub('hasty', '--certificate-life', '40s')
+    const edge = await world.edge('edge-9', { hubs: [hasty.url] })
+    const watching = await world.watch(edge.port)
+    await edge.process.logged('certificate renewed')
+    await vi.waitFor(() => expect(linesOf(edge.process, 'session up')).toHaveLength(2), patience)
+    await addConfigMap('after-renewal')
+    await vi.waitFor(() => expect(watching.added).toContain('after-renewal'), patience)
+    expect(watching.problem).toBeUndefined()
+    await works(edge.port)
+    await Promise.all([stopped(edge), stopped(hasty)])
+  })
+})
