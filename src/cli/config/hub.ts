@@ -6,7 +6,7 @@ import { PROXY_STRATEGIES } from '../../hub/routing/route-table.ts'
 import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, optional, type Role, type ValuesOf } from './option.ts'
 import { recordsOf } from './records.ts'
-import { filePath, ipAddress, listenAddress, listOf, onOff, orderOf, period, text } from './values.ts'
+import { addressRange, filePath, ipAddress, listenAddress, listOf, onOff, orderOf, period, text } from './values.ts'
 
 const clusterOptions = {
   kubeconfig: optional({
@@ -87,7 +87,7 @@ const clusterOptions = {
     description: 'common names that may; without it every client of that CA',
   }),
   serviceCidr: option({
-    type: listOf(text),
+    type: listOf(addressRange),
     default: '10.96.0.0/12',
     description: "ranges of the cluster's Services, which no Node may claim as its own",
   }),

@@ -3,15 +3,18 @@ import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
 import type { ValueType } from './option.ts'
 import {
+  addressRange,
   duration,
   filePath,
   integer,
+  ipAddress,
   listenAddress,
   listOf,
   MAX_DURATION_MS,
   oneOf,
   onOff,
   orderOf,
+  period,
   quoted,
   text,
 } from './values.ts'
@@ -41,6 +44,38 @@ describe('values', () => {
     ['a:', 'the port is not a number'],
   ])('refuses the address %s: %s', (given, reason) => {
     expect(() => read(listenAddress, given)).toThrow(reason)
+  })
+
+  it.each([
+    ['365d', 365 * 86_400_000],
+    ['1d12h', 36 * 3_600_000],
+    ['0s', 0],
+  ])('reads the period %s and shows it the same', (given, periodMs) => {
+    expect(read(period, given)).toBe(periodMs)
+    expect(period.toPlain(periodMs)).toBe(given)
+  })
+
+  it.each(['1w', '500ms', '36501d', ''])('refuses the period %s', (given) => {
+    expect(() => read(period, given)).toThrow(/unit|hundred years/)
+  })
+
+  it.each([
+    ['10.96.0.0/12', '10.96.0.0/12'],
+    ['FD00:0::/108', 'fd00::/108'],
+  ])('reads the range %s', (given, range) => {
+    expect(read(addressRange, given)).toBe(range)
+  })
+
+  it.each(['10.96.0.0', '10.96.0.0/33', '10.96/12', 'a/8', '10.0.0.0/8/8', '::/129'])(
+    'refuses the range %s',
+    (given) => {
+      expect(() => read(addressRange, given)).toThrow('no address with the length of a prefix')
+    },
+  )
+
+  it('reads an address in its shortest spelling', () => {
+    expect(read(ipAddress, '0:0::1')).toBe('::1')
+    expect(() => read(ipAddress, 'localhost')).toThrow('no IP address')
   })
 
   it.each([

@@ -176,6 +176,23 @@ export const ipAddress: ValueType<string> = {
   toPlain: (given) => given,
 }
 
+/** A range of addresses: `10.96.0.0/12`, `fd00::/108`. */
+export const addressRange: ValueType<string> = {
+  placeholder: 'cidr',
+  expected: 'a range of addresses such as 10.96.0.0/12',
+  fromText: (given) => given,
+  schema: () =>
+    parsed((given) => {
+      const [base = '', bits = '', ...rest] = given.split('/')
+      const address = canonicalIpAddress(base)
+      const maxBits = address?.includes(':') === true ? 128 : 32
+      if (address === undefined || rest.length > 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > maxBits)
+        throw new Error('it is no address with the length of a prefix')
+      return `${address}/${Number(bits)}`
+    }),
+  toPlain: (given) => given,
+}
+
 /** Where to listen: `127.0.0.1:10551`, `[::1]:10551`, `localhost:0`. */
 export const listenAddress: ValueType<ListenAddress> = {
   placeholder: 'host:port',
