@@ -71,9 +71,10 @@ describe('hostile input', () => {
   })
 
   it('every changed byte of an EC key: none may end the process', () => {
-    // With some of these Node's own look at the key's details runs into an assertion.
+    // With some of these Node's own look at the key's details runs into an assertion. The long run tries every value.
+    const step = process.env['CAUSEWAY_LONG'] === '1' ? 1 : 17
     for (let index = 0; index < key.length; index++) {
-      for (let byte = 0; byte < 256; byte++) {
+      for (let byte = index % step; byte < 256; byte += step) {
         const changed = Buffer.from(key)
         changed[index] = byte
         try {
