@@ -3,7 +3,6 @@
  * and a far half that makes a TCP connection for each of those. It checks nothing and limits nothing.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { pipeline } from 'node:stream'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 import { serveCalls } from './rpc.ts'
 
@@ -49,8 +48,14 @@ function serveConnect(socket: Socket, toPort: number): void {
 }
 
 function join(a: Socket, b: Socket): void {
-  pipeline(a, b, ignore)
-  pipeline(b, a, ignore)
+  for (const [from, to] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    from.on('error', ignore)
+    from.pipe(to)
+    from.on('close', () => (from.readableEnded ? to.end() : to.destroy()))
+  }
 }
 
 async function listening(server: Server, options: object): Promise<void> {

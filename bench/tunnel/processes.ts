@@ -1,8 +1,9 @@
 /** Processes of the bench: itself in another role, the built command, and programs of others. None outlives it. */
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { type Api, type Client, callsTo } from './rpc.ts'
 
 const self = fileURLToPath(import.meta.url)
@@ -27,14 +28,7 @@ export async function startCommand(
 
 /** A command that ends by itself; resolves with what it printed. */
 export async function runCommand(args: readonly string[]): Promise<string> {
-  const child = startProgram(process.execPath, [command, ...args], 'inherit')
-  let text = ''
-  child.stdout?.on('data', (chunk: Buffer) => {
-    text += chunk.toString()
-  })
-  const [code] = (await once(child, 'close')) as [number]
-  if (code !== 0) throw new Error(`causeway ${args[0]} ended with ${code}`)
-  return text
+  return (await promisify(execFile)(process.execPath, [command, ...args])).stdout
 }
 
 export function startProgram(program: string, args: readonly string[], errors: 'inherit' | 'ignore'): ChildProcess {

@@ -8,6 +8,8 @@ export const nodeEntry = v.object({
   state: v.picklist(['held', 'released']),
   since: v.string(),
   certificateEnds: v.optional(v.string()),
+  /** The key of the CA that signed the latest certificate, shortened. */
+  issuer: v.optional(v.string()),
   rotating: v.optional(v.boolean()),
   token: v.optional(v.string()),
   /** Of the newest way into the node, where this hub has one. */
@@ -26,9 +28,22 @@ export function describeClaim(claim: Claim): NodeEntry {
     state: 'held',
     since: isoTime(claim.heldSinceMs),
     ...(claim.certificateEndsMs === undefined ? {} : { certificateEnds: isoTime(claim.certificateEndsMs) }),
+    ...(claim.issuer === undefined ? {} : { issuer: shortKey(claim.issuer) }),
     rotating: claim.next !== undefined,
     ...(claim.tokenId === undefined ? {} : { token: claim.tokenId }),
   }
+}
+
+const shownKeyLength = 16
+
+/** Enough of a key's fingerprint to tell the CAs of one cluster apart. */
+export function shortKey(fingerprint: string): string {
+  return fingerprint.slice(0, shownKeyLength)
+}
+
+/** How a running hub is, and each cluster behind it. */
+export function describeHub({ url, clusters }: Pick<Hub, 'url' | 'clusters'>) {
+  return { url, clusters }
 }
 
 /** What a running hub knows of its nodes: who holds which name, and how they are connected. */

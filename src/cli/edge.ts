@@ -21,6 +21,7 @@ import type { CommandContext } from './context.ts'
 import { DataDir } from './data-dir.ts'
 import { edgeNetworkSettings } from './edge-network-settings.ts'
 import { UsageError } from './failure.ts'
+import { runKonnectivityAgent } from './konnectivity-agent.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
 import { readStandardInput } from './standard-input.ts'
 
@@ -33,6 +34,8 @@ Examples:
   causeway edge --hub https://hub.example.com:10000 --token-file token --node-name edge-1
   causeway edge                       # once joined, everything is in --data-dir
   causeway edge --hub https://hub.example.com:10000 --ca-cert ca.crt --edge-cert edge.crt --edge-key edge.key
+  causeway edge --target kube-apiserver:443:6443 --bind-address 169.254.30.10
+  causeway edge --konnectivity-server konnectivity.example.com:8132 --ca-cert ca.crt --agent-cert a.crt --agent-key a.key
 `
 
 const JOIN_HELP = `
@@ -112,6 +115,7 @@ async function tokenSource(file: string): Promise<TokenSource> {
 }
 
 async function runEdge(context: CommandContext, config: EdgeConfig): Promise<void> {
+  if (config.konnectivityServer !== undefined) return await runKonnectivityAgent(context, config)
   const { clock } = context
   const brought = broughtPaths(config)
   const network = edgeNetworkSettings(config, context.environment)

@@ -13,7 +13,7 @@ import { addRoleFlags } from './config/flags.ts'
 import { type HubConfig, hubRole } from './config/hub.ts'
 import { loadConfig } from './config/load.ts'
 import type { CommandContext } from './context.ts'
-import { describeNodes } from './control-answers.ts'
+import { describeHub, describeNodes } from './control-answers.ts'
 import { DataDir } from './data-dir.ts'
 import { servedClusters } from './hub-settings.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
@@ -61,7 +61,7 @@ async function runHub(context: CommandContext, config: HubConfig): Promise<void>
     renewalGraceMs: config.renewalGrace,
   })
   const control = new ControlSocket(config.dataDir, {
-    '/v1/status': () => ({ role: 'hub', version: BUILD.version, pid: process.pid, hub: { url: hub.url } }),
+    '/v1/status': () => ({ role: 'hub', version: BUILD.version, pid: process.pid, hub: describeHub(hub) }),
     '/v1/nodes': () => describeNodes(hub),
   })
   const addresses = { listen: config.listen, healthAddress: config.healthAddress }
@@ -81,6 +81,7 @@ async function runHub(context: CommandContext, config: HubConfig): Promise<void>
     await runRole(context, run, (lifecycle) => {
       health.addReadiness('lifecycle', () => lifecycle.health())
       health.addReadiness('data-dir', () => dataDir.health())
+      for (const { name } of clusters) health.addReadiness(`cluster-${name}`, () => hub.clusterHealth(name))
     })
   } finally {
     await Promise.all(clusters.map(({ client }) => client.close()))

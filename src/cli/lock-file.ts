@@ -63,7 +63,8 @@ const IDENTITY = v.object({
 /** Takes the lock or rejects with a `LockError`. The folder must exist. */
 export async function takeLock(path: string): Promise<HeldLock> {
   const nonce = randomUUID()
-  const life = await openLifeSocket(`${path}.${nonce.slice(0, 8)}`)
+  // No longer than the name of the control socket, so that where that has room, this has.
+  const life = await openLifeSocket(join(dirname(path), `lock-${nonce.slice(0, 7)}`))
   const socket = life === undefined ? {} : { socket: basename(life.path) }
   const text = `${JSON.stringify({ ...ownIdentity(), ...socket, nonce })}\n`
   const aside = `${path}.${process.pid}.${nonce}`

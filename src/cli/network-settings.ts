@@ -20,6 +20,8 @@ export function networkSettings(config: ClusterConfig, client: KubeClient): Netw
     targetRules: config.allowTarget.map(readRule),
     proxyStrategies: config.proxyStrategies,
     serviceCidrs: config.serviceCidr,
+    agentServiceAccounts: config.konnectivityAgentServiceAccount.map(readServiceAccount),
+    konnectivityServerCount: config.konnectivityServerCount,
     ...(selector === undefined ? {} : { defaultSelector: selector }),
     connectFronts: config.connectFront.map((place) => readFront(place, '--connect-front', config)),
     grpcFronts: config.grpcFront.map((place) => {
@@ -51,6 +53,13 @@ function readRule(text: string) {
     if (error instanceof TargetRuleError) throw new UsageError(`--allow-target: ${error.message}`, { cause: error })
     throw error
   }
+}
+
+function readServiceAccount(text: string): string {
+  if (/^[^/]+\/[^/]+$/.test(text)) return text
+  throw new UsageError(
+    `--konnectivity-agent-service-account: ${JSON.stringify(text)} is not of the form NAMESPACE/NAME`,
+  )
 }
 
 function readSelector(text: string) {

@@ -17,7 +17,7 @@ import { addRoleFlags } from './config/flags.ts'
 import { loadConfig } from './config/load.ts'
 import { type UpConfig, upRole } from './config/up.ts'
 import type { CommandContext } from './context.ts'
-import { describeNodes } from './control-answers.ts'
+import { describeHub, describeNodes } from './control-answers.ts'
 import { DataDir } from './data-dir.ts'
 import { renderReadyScreen } from './ready-screen.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
@@ -91,7 +91,7 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
       version: BUILD.version,
       pid: process.pid,
       apiserver: { url: apiServer.url },
-      hub: { url: hub.hub.url },
+      hub: describeHub(hub.hub),
       edges: edges.map(({ status }) => status),
     }),
     '/v1/nodes': () => describeNodes(hub.hub),

@@ -16,7 +16,13 @@ import { HubClient } from './hub/hub-client.ts'
 import { parseHubUrls } from './hub/hub-url.ts'
 import { BroughtKeeper, type BroughtPaths, readBroughtIdentity } from './identity/brought.ts'
 import { EdgeFiles } from './identity/edge-files.ts'
-import { type EdgeIdentity, type JoinedIdentity, loadJoinedIdentity } from './identity/edge-identity.ts'
+import {
+  type EdgeIdentity,
+  EdgeIdentityError,
+  type JoinedIdentity,
+  loadJoinedIdentity,
+} from './identity/edge-identity.ts'
+import { keyExposure } from './identity/key-exposure.ts'
 import { type JoinProgress, type JoinResult, joinHub } from './join/join.ts'
 import type { TokenSource } from './join/token-source.ts'
 import type { LinkIdentity } from './link/dial-session.ts'
@@ -113,16 +119,25 @@ export class Edge implements Part {
     const files = new EdgeFiles(dataDir)
     const identity = await this.#identity(files, logger, signal)
     const onRotated = async (): Promise<void> => await this.#network?.links.rotated()
-    const { keeper, checkIn, hubCa } = createEdgeKeeper({ identity, files, clock, random, logger, metrics, onRotated })
-    const trustRefresh = new CheckIn({ present: checkIn, clock, random, logger })
+    const isDoubted = (): boolean => this.#network?.health().ok === false
+    const given = this.#options.hubs
+    const hubs = given.length === 0 ? identity.record.hubs : parseHubUrls(given).map(({ origin }) => origin)
+    const keeping = { identity, files, hubs, clock, random, logger, metrics, onRotated, isDoubted }
+    const { keeper, health, hubCa } = createEdgeKeeper(keeping)
+    await this.#warnOfExposure(files.paths.pair.key, logger)
     return {
       identity,
-      hubs: identity.record.hubs,
-      health: () => keeper.health(),
+      hubs,
+      health,
       trust: hubCa,
       pair: () => keeper.current(),
-      parts: [keeper, trustRefresh],
+      parts: [keeper],
     }
+  }
+
+  async #warnOfExposure(key: string, logger: Logger): Promise<void> {
+    const why = await keyExposure(key)
+    if (why !== undefined) logger.warn({ why }, 'the key of this node is not safe')
   }
 
   #warn(logger: Logger, { uncheckedBecause, tokenFileKept }: JoinResult): void {
@@ -143,6 +158,11 @@ export class Edge implements Part {
       return joined.identity
     }
     const identity = await loadJoinedIdentity(files, clock.nowMs())
+    if (identity !== undefined && node !== undefined && node !== identity.node)
+      throw new EdgeIdentityError(
+        `${dataDir} holds the identity of node ${identity.node}, not of ${node}: a node keeps its name. Leave out ` +
+          `--node-name, or give another --data-dir and a token to join as ${node}`,
+      )
     if (identity !== undefined) return identity
     throw new NotJoinedError(
       `${dataDir} holds no identity: this node has not joined yet. Give --hub, --token-file and --node-name; ` +
@@ -154,6 +174,7 @@ export class Edge implements Part {
     const { clock, hubs } = this.#options
     const urls = parseHubUrls(hubs)
     const identity = await readBroughtIdentity(paths, clock)
+    await this.#warnOfExposure(paths.key, logger)
     const onRotated = async (): Promise<void> => await this.#network?.links.rotated()
     const keeper = new BroughtKeeper({ paths, identity, clock, logger, metrics, onRotated })
     const client = new HubClient({ hubs: urls, clock, trust: () => keeper.hubCa(), pair: () => keeper.current() })

@@ -9,6 +9,7 @@ import { contentFor, NodeCertificates } from './certificates/node-certificates.t
 import { auditReleases } from './claims/metrics.ts'
 import { explained } from './cluster/cluster-error.ts'
 import { type OpenCluster, type OpenClusterOptions, openCluster } from './cluster/open-cluster.ts'
+import { ClusterWatchdog } from './cluster-watchdog.ts'
 import {
   type ComposedNetwork,
   composeNetwork,
@@ -41,6 +42,7 @@ export interface ComposedCluster {
   readonly door: ClusterDoor
   readonly certificates: NodeCertificates
   readonly network: ComposedNetwork
+  readonly watchdog: ClusterWatchdog
   /** In the order in which they start. */
   readonly parts: readonly Part[]
 }
@@ -58,13 +60,23 @@ export async function composeCluster(
   const keeper = new CsrKeeper({ ...csrs, logger, contentFor: (node, purpose) => contentFor(content, node, purpose) })
   const door: ClusterDoor = { cluster, serverIdentity: serverIdentityOf(cluster) }
   const network = composeNetwork({ client, cluster, door }, settings, surroundings)
+  const watchdog = new ClusterWatchdog({
+    cluster: cluster.name,
+    freshness: cluster.claims.freshness,
+    clock,
+    logger,
+    endSessions: () => {
+      for (const session of network.sessions.all) session.end('cluster-unavailable')
+    },
+  })
   return {
     cluster,
     door,
     certificates: new NodeCertificates({ ...content, ...csrs, keeper }),
     network,
+    watchdog,
     // Claims and certificates first: whoever is let in is judged by them.
-    parts: [...cluster.parts, keeper, ...network.parts],
+    parts: [...cluster.parts, keeper, ...network.parts, watchdog],
   }
 }
 

@@ -13,6 +13,12 @@ import type { FrontHandler } from './fronts/front-client.ts'
 import { type FrontAddress, FrontListener } from './fronts/front-listener.ts'
 import { GrpcFront } from './fronts/grpc-front.ts'
 import type { FrontMetrics } from './fronts/metrics.ts'
+import { createAgentIdentity } from './konnectivity/agent-identity.ts'
+import { AgentTokens } from './konnectivity/agent-tokens.ts'
+import { KonnectivityAgents } from './konnectivity/agents.ts'
+import type { AgentMetrics } from './konnectivity/metrics.ts'
+import { tokenReviewer } from './konnectivity/token-review.ts'
+import { AllRoutes } from './routing/all-routes.ts'
 import type { RouteMetrics } from './routing/metrics.ts'
 import { NodeIndex } from './routing/node-index.ts'
 import type { NodeRoutes } from './routing/node-route.ts'
@@ -54,6 +60,10 @@ export interface NetworkSettings {
   readonly serviceCidrs: readonly string[]
   readonly connectFronts: readonly FrontPlace[]
   readonly grpcFronts: readonly FrontPlace[]
+  /** ServiceAccounts, as NS/NAME, whose pods may be konnectivity agents by their token; by certificate every node may. */
+  readonly agentServiceAccounts: readonly string[]
+  /** How many hubs a konnectivity agent shall connect to. */
+  readonly konnectivityServerCount: number
 }
 
 /** What all clusters of a hub share. */
@@ -65,12 +75,16 @@ export interface NetworkSurroundings {
   readonly sessionMetrics: SessionMetrics
   readonly targetMetrics: TargetMetrics
   readonly frontMetrics: FrontMetrics
+  readonly agentMetrics: AgentMetrics
+  /** Tells the hubs of a cluster apart, for konnectivity agents. */
+  readonly hubId: string
   /** Counts what this cluster's Nodes contradict each other in. */
   routeMetrics(table: { readonly contestedCount: number }): RouteMetrics
 }
 
 export interface ComposedNetwork {
   readonly sessions: SessionRegistry
+  readonly agents: KonnectivityAgents
   readonly routes: NodeRoutes
   /** In the order in which they start. */
   readonly parts: readonly Part[]
@@ -101,7 +115,9 @@ export function composeNetwork(
   const { proxyStrategies: strategies, defaultSelector, serviceCidrs } = settings
   const selector = defaultSelector === undefined ? {} : { defaultSelector }
   const table = new NodeIndex({ client, clock, logger, strategies, serviceCidrs, ...selector })
-  const dialer = new RouteDialer({ table, routes: sessions, metrics: surroundings.routeMetrics(table), clock })
+  const agents = composeAgents({ client, cluster, door }, settings, surroundings, targets, table)
+  const routes = new AllRoutes([sessions, agents])
+  const dialer = new RouteDialer({ table, routes, metrics: surroundings.routeMetrics(table), clock })
   const { frontMetrics: metrics } = surroundings
   const connect = new ConnectFront({ dialer, clock, metrics, logger })
   const grpc = new GrpcFront({ dialer, clock, budget, metrics, logger })
@@ -114,7 +130,31 @@ export function composeNetwork(
     ...settings.grpcFronts.map((place) => listener(GrpcFront.label, (...given) => grpc.serve(...given), place)),
   ]
   // Nodes are looked up for fronts alone; without one the hub needs no right to list them.
-  return { sessions, routes: sessions, parts: [sessions, ...(fronts.length === 0 ? [] : [table, ...fronts])] }
+  return { sessions, agents, routes, parts: [sessions, ...(fronts.length === 0 ? [] : [table, ...fronts])] }
+}
+
+/** Stock konnectivity agents: known by their certificate or, where allowed, by the token of their pod. */
+function composeAgents(
+  { client, cluster }: NetworkCluster,
+  { agentServiceAccounts: allowed, konnectivityServerCount }: NetworkSettings,
+  { clock, logger, budget, agentMetrics: metrics, hubId: serverId }: NetworkSurroundings,
+  targets: Targets,
+  table: NodeIndex,
+): KonnectivityAgents {
+  const tokens = allowed.length === 0 ? {} : { tokens: new AgentTokens({ allowed, ...tokenReviewer(client) }) }
+  const agents = new KonnectivityAgents({
+    clock,
+    logger,
+    budget,
+    metrics,
+    identify: createAgentIdentity({ cluster, clock, ...tokens }),
+    serverId,
+    serverCount: () => konnectivityServerCount,
+    nodeFacts: (node) => table.node(node),
+    dialTarget: (node, target, options) => targets.connect({ node, target, ...options }),
+  })
+  cluster.claims.onChange((node) => void agents.recheck(node))
+  return agents
 }
 
 function composeTargets(settings: NetworkSettings, surroundings: NetworkSurroundings): Targets {

@@ -2,16 +2,19 @@
  * The hub, put together. A cluster is everything the hub knows of one control plane; a door is that cluster as strangers
  * meet it; the ports lead to the doors.
  */
+import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
 import type { Clock } from '../telemetry/clock.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
 import type { ListenAddress } from '../telemetry/listen.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
+import { AGENT_PATH } from '../tunnel/konnectivity/service.ts'
 import { Budget } from '../tunnel/yamux/budget.ts'
 import { certificateRoutes } from './certificates/certificate-routes.ts'
 import { CertificateMetrics } from './certificates/metrics.ts'
 import type { NodeCertificates } from './certificates/node-certificates.ts'
 import { createClaimMetrics } from './claims/metrics.ts'
+import { createClusterMetrics } from './cluster-watchdog.ts'
 import {
   type ClusterSettings,
   type ClusterSurroundings,
@@ -24,6 +27,7 @@ import { CA_ROUTES } from './join/ca-routes.ts'
 import { edgeCertificateRoute } from './join/edge-certificate.ts'
 import { createJoinMetrics } from './join/metrics.ts'
 import { nodeRoute } from './join/node-route.ts'
+import { createAgentMetrics } from './konnectivity/metrics.ts'
 import { createRouteMetrics } from './routing/metrics.ts'
 import { FailureLimiter, WorkGate } from './serving/admission.ts'
 import { doorChooser } from './serving/choose-door.ts'
@@ -31,6 +35,7 @@ import type { ClusterDoor } from './serving/connection.ts'
 import { ConnectionLimits } from './serving/connection-limits.ts'
 import { HttpRoutes } from './serving/http-routes.ts'
 import { createHttpService } from './serving/http-service.ts'
+import type { CallRoute } from './serving/http-settings.ts'
 import { HubListener } from './serving/hub-listener.ts'
 import { createServingMetrics } from './serving/metrics.ts'
 import { selfSignedIdentity } from './serving/self-signed.ts'
@@ -106,7 +111,7 @@ export async function composeHub(options: HubOptions): Promise<ComposedHub> {
     logger,
   })
   const upgrade = tunnelUpgrade({ host: sessions, innerTls: new InnerTls({ choose, clock }) })
-  const http = createHttpService({ routes, upgrade, clock, logger })
+  const http = createHttpService({ routes, upgrade, call: agentCall(clusters), clock, logger })
   const nobody = await selfSignedIdentity(clock)
   const limits = new ConnectionLimits()
   const shared = { choose, limits, metrics, logger, nobody }
@@ -135,6 +140,8 @@ async function composeClusters(
     certificateMetrics: new CertificateMetrics(registry),
     targetMetrics: createTargetMetrics(registry, slots),
     frontMetrics: createFrontMetrics(registry),
+    agentMetrics: createAgentMetrics(registry),
+    hubId: randomUUID(),
     routeMetrics: routeMetricsOf(registry),
     certificateUseMs: certificateLifeMs + renewalGraceMs,
   }
@@ -142,6 +149,7 @@ async function composeClusters(
   for (const settings of options.clusters) clusters.push(await composeCluster(settings, surroundings))
   const known = clusters.map(({ cluster }) => cluster.claims)
   createClaimMetrics(registry, () => known.flatMap(({ allKnown }) => allKnown), clock)
+  createClusterMetrics(registry, () => clusters.map(({ watchdog }) => watchdog.status))
   return clusters
 }
 
@@ -164,6 +172,19 @@ function doorOf(clusters: readonly ComposedCluster[], index: number): ClusterDoo
   const composed = clusters[index]
   if (composed === undefined) throw new Error('there are fewer clusters than settings for them')
   return composed.door
+}
+
+/** gRPC on the same port: stock konnectivity agents of the cluster whose door they came through. */
+function agentCall(clusters: readonly ComposedCluster[]): CallRoute {
+  const byDoor = new Map(clusters.map(({ door, network }) => [door, network.agents]))
+  return {
+    path: AGENT_PATH,
+    handle: (connection, stream, headers) => {
+      const agents = byDoor.get(connection.door)
+      if (agents === undefined) throw new Error('a door without a cluster')
+      return agents.accept(connection, stream, headers)
+    },
+  }
 }
 
 function certificatesBehind(clusters: readonly ComposedCluster[]): (door: ClusterDoor) => NodeCertificates {

@@ -1,8 +1,10 @@
 /** The hub as one part of a process. */
+import { type Health, unhealthy } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { formatAddress } from '../telemetry/listen.ts'
 import { startInOrder } from '../telemetry/part-group.ts'
 import type { Claim } from './claims/claim.ts'
+import type { ClusterStatus } from './cluster-watchdog.ts'
 import { type ComposedHub, composeHub, type HubOptions } from './compose.ts'
 import type { NodeRoute } from './routing/node-route.ts'
 
@@ -30,6 +32,17 @@ export class Hub implements Part {
   /** The ways into nodes that are open now. */
   get routes(): readonly NodeRoute[] {
     return this.#running.clusters.flatMap(({ network }) => network.routes.all)
+  }
+
+  /** Whether each cluster behind the hub answers it. */
+  get clusters(): readonly ClusterStatus[] {
+    return this.#running.clusters.map(({ watchdog }) => watchdog.status)
+  }
+
+  /** A hub that cannot ask a cluster lets none of its nodes in. */
+  clusterHealth(name: string): Health {
+    const composed = this.#composed?.clusters.find(({ cluster }) => cluster.name === name)
+    return composed?.watchdog.health() ?? unhealthy('not started')
   }
 
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {

@@ -95,7 +95,7 @@ describe('SessionDriver', () => {
     server.incoming[0]!.end('words')
     expect(await collectText(stream)).toBe('words')
     expect(await server.ended).toMatchObject({ code: 'closed' })
-    expect(await client.ended).toMatchObject({ code: 'carrier-lost' })
+    expect(await client.ended).toMatchObject({ code: 'closed', message: 'the peer has ended the session' })
     await settled()
     expect(clock.pending).toBe(0)
   })

@@ -6,7 +6,7 @@ import type { Clock } from '../telemetry/clock.ts'
 import type { Carrier } from './carrier.ts'
 import { TunnelStream } from './tunnel-stream.ts'
 import type { Budget } from './yamux/budget.ts'
-import type { SessionError } from './yamux/errors.ts'
+import { SessionError } from './yamux/errors.ts'
 import type { SessionLimits } from './yamux/limits.ts'
 import { Session, type SessionCounters, type SessionHandler } from './yamux/session.ts'
 import type { Stream } from './yamux/stream.ts'
@@ -43,6 +43,7 @@ export class SessionDriver implements SessionHandler {
   readonly #flushSoon = (): void => this.#flush()
   #mayWrite = true
   #isClosing = false
+  #peerWentAway = false
   #cancelTimer: () => void = () => {}
 
   constructor({ role, carrier, clock, budget, handler, limits }: SessionDriverOptions) {
@@ -119,6 +120,7 @@ export class SessionDriver implements SessionHandler {
   }
 
   onGoAway(): void {
+    this.#peerWentAway = true
     this.#handler.onGoAway?.()
   }
 
@@ -138,7 +140,7 @@ export class SessionDriver implements SessionHandler {
       if (buffers.length === 0) return
       this.#mayWrite = this.#carrier.send(buffers)
     }
-    if (this.#session.error !== undefined) this.#sayFarewell(this.#session.error)
+    if (this.#session.error !== undefined) this.#sayFarewell()
   }
 
   #onDrain(): void {
@@ -146,10 +148,9 @@ export class SessionDriver implements SessionHandler {
     this.#flush()
   }
 
-  #sayFarewell(error: SessionError): void {
+  #sayFarewell(): void {
     if (this.#isClosing) return
     this.#isClosing = true
-    if (error.code === 'carrier-lost') return
     const farewell = this.#session.take(0)
     if (farewell.length > 0) this.#carrier.send(farewell)
     this.#carrier.close()
@@ -159,7 +160,11 @@ export class SessionDriver implements SessionHandler {
   #onCarrierClosed(error: Error | undefined): void {
     this.#cancelTimer()
     this.#mayWrite = false
-    this.#session.carrierLost(error)
+    this.#isClosing = true
+    // After a go-away, with nothing under way, it is no loss but what was announced.
+    if (this.#peerWentAway && error === undefined && this.#session.streamCount === 0)
+      this.#session.close(new SessionError('closed', 'the peer has ended the session'))
+    else this.#session.carrierLost(error)
   }
 
   #scheduleTick(): void {

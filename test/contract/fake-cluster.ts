@@ -106,6 +106,7 @@ export class FakeCluster implements Cluster {
   }
 
   #use({ id, uses }: JoinClaims, user: string): void {
+    if (this.revokedTokens.has(id)) throw new Refusal('token-revoked', 'the token was revoked')
     const users = this.#uses.get(id) ?? new Set()
     if (uses !== undefined && !users.has(user) && users.size >= uses)
       throw new Refusal('token-used-up', `the token was good for ${uses} nodes`)

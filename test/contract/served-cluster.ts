@@ -18,6 +18,8 @@ export function servedCluster(client: KubeClient, changes: Partial<ServedCluster
     targetRules: [],
     proxyStrategies: ['destHost'],
     serviceCidrs: [],
+    agentServiceAccounts: [],
+    konnectivityServerCount: 1,
     connectFronts: [],
     grpcFronts: [],
     ...changes,

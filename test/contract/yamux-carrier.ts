@@ -152,7 +152,7 @@ export function describeCarrier(name: string, connect: () => Promise<CarrierPair
       })
       for (const echo of await Promise.all(echoes)) expect(echo.equals(sent)).toBe(true)
       client.driver.close()
-      expect(await server.ended).toMatchObject({ code: 'carrier-lost' })
+      expect(await server.ended).toMatchObject({ code: 'closed' })
     })
   })
 }

@@ -4,7 +4,10 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { AgentTokens } from '../../src/hub/konnectivity/agent-tokens.ts'
+import { tokenReviewer } from '../../src/hub/konnectivity/token-review.ts'
+import { KubeClient, loadKubeconfig } from '../../src/kube/client/index.ts'
 import { eventually, serverIdentity } from '../contract/hub-world.ts'
 import { startGrpcFront } from '../contract/konnectivity-front.ts'
 import { startAgentHub } from '../contract/konnectivity-world.ts'
@@ -26,6 +29,13 @@ const egress = (socket: string): object => ({
 /** An address that nobody has: only the way through the front leads to the kubelet. */
 const nodeAddress = '10.99.99.1'
 
+const podOf = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'default' },
+  spec: { nodeName: 'edge-1', containers: [{ name: 'c', image: 'x' }] },
+})
+
 const objects = (kubeletPort: number): object => ({
   apiVersion: 'v1',
   kind: 'List',
@@ -39,12 +49,7 @@ const objects = (kubeletPort: number): object => ({
         daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } },
       },
     },
-    {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name: 'web', namespace: 'default' },
-      spec: { nodeName: 'edge-1', containers: [{ name: 'c', image: 'x' }] },
-    },
+    podOf('web'),
   ],
 })
 
@@ -85,6 +90,49 @@ function suite(): void {
   })
 }
 
+function tokenSuite(): void {
+  it('takes an agent by the token of its pod, on the node of that pod, and no other token', async () => {
+    const plane = await startControlPlane()
+    onTestFinished(() => plane.stop())
+    await kubectl(plane, ['create', '-f', '-'], JSON.stringify(objects(10250)))
+    await kubectl(plane, ['create', 'serviceaccount', 'agent'])
+    await kubectl(plane, ['create', 'serviceaccount', 'other'])
+    const pod = { ...podOf('agent-pod'), spec: { ...podOf('agent-pod').spec, serviceAccountName: 'agent' } }
+    await kubectl(plane, ['create', '-f', '-'], JSON.stringify(pod))
+    const client = new KubeClient(await loadKubeconfig({ file: plane.kubeconfigFile }))
+    onTestFinished(() => client.close())
+    const tokens = new AgentTokens({ allowed: ['default/agent'], ...tokenReviewer(client) })
+    const bound = ['--bound-object-kind=Pod', '--bound-object-name=agent-pod']
+    const good = await kubectl(plane, ['create', 'token', 'agent', ...bound])
+    expect((await tokens.identify(`Bearer ${good}`)).node).toBe('edge-1')
+    for (const account of ['agent', 'other']) {
+      const token = await kubectl(plane, ['create', 'token', account])
+      await expect(tokens.identify(`Bearer ${token}`)).rejects.toMatchObject({ code: 'token-invalid' })
+    }
+    await expect(tokens.identify('Bearer forged')).rejects.toMatchObject({ code: 'token-invalid' })
+    const hub = await startAgentHub({ tokens })
+    const tokenFile = join(await temporaryDirectory(), 'token')
+    await writeFile(tokenFile, good.trim())
+    await startStockAgent({ ...hub, flags: [`--service-account-token-path=${tokenFile}`] })
+    await eventually(() => expect(hub.agents.of('edge-1')?.description).toContain('token of default/agent'))
+    const identity = hub.agents.of('edge-1')?.identity
+    await kubectl(plane, ['delete', 'pod', 'agent-pod', '--force', '--grace-period=0'])
+    // The API server remembers for some seconds that a token was good.
+    await vi.waitFor(() => expect(identity?.recheck()).rejects.toMatchObject({ code: 'token-invalid' }), {
+      timeout: 30_000,
+      interval: 250,
+    })
+    await hub.agents.recheck('edge-1')
+    await eventually(() => expect(hub.agents.of('edge-1')).toBeUndefined())
+  })
+}
+
+describeReal(
+  'the tokens of agents at a kube-apiserver',
+  tokenSuite,
+  ['etcd', 'kube-apiserver', 'kubectl'],
+  missingKonnectivity(),
+)
 describeReal(
   'a kube-apiserver with the konnectivity front',
   suite,

@@ -75,10 +75,12 @@ async function startServer(mode: Mode): Promise<StockServer> {
 
 interface Edge {
   readonly agent: KonnectivityAgent
+  readonly registry: Registry
   readonly running: RunningPart
 }
 
 async function startEdge({ port, tls }: Pick<StockServer, 'port' | 'tls'>, allowed?: number): Promise<Edge> {
+  const registry = new Registry()
   const agent = new KonnectivityAgent({
     server: { host: '127.0.0.1', port },
     tls: () => tls,
@@ -87,7 +89,7 @@ async function startEdge({ port, tls }: Pick<StockServer, 'port' | 'tls'>, allow
     clock: systemClock,
     budget: new Budget(),
     logger,
-    metrics: createKonnectivityMetrics(new Registry()),
+    metrics: createKonnectivityMetrics(registry),
     backoff: new Backoff(50, 200),
     dial: (address, { signal }) => {
       if (allowed === undefined || address === `127.0.0.1:${allowed}`) return dialAnything(address, signal)
@@ -102,7 +104,7 @@ async function startEdge({ port, tls }: Pick<StockServer, 'port' | 'tls'>, allow
     await running.stop(deadline)
   }
   onTestFinished(() => stop(AbortSignal.abort()))
-  return { agent, running: { stop } }
+  return { agent, registry, running: { stop } }
 }
 
 async function connected(server: StockServer, allowed?: number): Promise<Edge> {
@@ -153,8 +155,8 @@ function suite(): void {
   it('is not spoken to if another CA made its certificate', async () => {
     const server = await startServer('grpc')
     const caPem = certificatePem((await makeCa(systemClock, 'another-ca')).certificate)
-    const { agent } = await startEdge({ ...server, tls: { ...server.tls, caPem } })
-    await systemClock.sleep(500)
+    const { agent, registry } = await startEdge({ ...server, tls: { ...server.tls, caPem } })
+    await eventually(async () => expect(await registry.metrics()).toContain('result="failed"} 3'))
     expect(agent.connectedServers).toBe(0)
   })
 }

@@ -7,6 +7,7 @@ import { measuredStore } from '../../src/apiserver/metrics/store-metrics.ts'
 import { MemoryStore } from '../../src/apiserver/storage/memory-store.ts'
 import { createDestinationMetrics } from '../../src/edge/destinations/destination-metrics.ts'
 import { createForwardMetrics } from '../../src/edge/forwards/forward-metrics.ts'
+import { createKonnectivityMetrics } from '../../src/edge/konnectivity/metrics.ts'
 import { createLinkMetrics } from '../../src/edge/link/link-metrics.ts'
 import { createNetworkMetrics } from '../../src/edge/network/network-metrics.ts'
 import { createKeeperMetrics } from '../../src/edge/rotation/keeper-metrics.ts'
@@ -14,6 +15,7 @@ import { CertificateMetrics } from '../../src/hub/certificates/metrics.ts'
 import { createClaimMetrics } from '../../src/hub/claims/metrics.ts'
 import { createFrontMetrics } from '../../src/hub/fronts/metrics.ts'
 import { createJoinMetrics } from '../../src/hub/join/metrics.ts'
+import { createAgentMetrics } from '../../src/hub/konnectivity/metrics.ts'
 import { createRouteMetrics } from '../../src/hub/routing/metrics.ts'
 import { WorkGate } from '../../src/hub/serving/admission.ts'
 import { createServingMetrics } from '../../src/hub/serving/metrics.ts'
@@ -62,6 +64,7 @@ function hubRegistry(): Registry {
   new SessionMetrics(registry, new Budget()).crossed('sessions')
   createTargetMetrics(registry, new DialSlots())
   createFrontMetrics(registry)
+  createAgentMetrics(registry)
   createRouteMetrics(registry, { contestedCount: 0 })
   return registry
 }
@@ -73,5 +76,6 @@ function edgeRegistry(): Registry {
   createForwardMetrics(registry)
   createDestinationMetrics(registry)
   createNetworkMetrics(registry)
+  createKonnectivityMetrics(registry)
   return registry
 }

@@ -53,6 +53,15 @@ const options = {
     type: filePath,
     description: 'with --inner-tls: CA of that proxy; without it those of the system',
   }),
+  konnectivityServer: optional({
+    type: listenAddress,
+    description: 'HOST:PORT of a stock konnectivity server, to be its agent in place of joining a hub',
+  }),
+  agentCert: optional({
+    type: filePath,
+    description: 'with --konnectivity-server: certificate of the agent; with --ca-cert',
+  }),
+  agentKey: optional({ type: filePath, description: 'key of --agent-cert' }),
   healthAddress: option({
     type: listenAddress,
     default: '127.0.0.1:10554',

@@ -6,7 +6,18 @@ import { PROXY_STRATEGIES } from '../../hub/routing/route-table.ts'
 import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, optional, type Role, type ValuesOf } from './option.ts'
 import { recordsOf } from './records.ts'
-import { addressRange, filePath, ipAddress, listenAddress, listOf, onOff, orderOf, period, text } from './values.ts'
+import {
+  addressRange,
+  filePath,
+  integer,
+  ipAddress,
+  listenAddress,
+  listOf,
+  onOff,
+  orderOf,
+  period,
+  text,
+} from './values.ts'
 
 const clusterOptions = {
   kubeconfig: optional({
@@ -85,6 +96,17 @@ const clusterOptions = {
     type: listOf(text),
     default: '',
     description: 'common names that may; without it every client of that CA',
+  }),
+  konnectivityAgentServiceAccount: option({
+    type: listOf(text),
+    default: '',
+    description:
+      'NS/NAME whose pods may connect as stock konnectivity agents by their token; by certificate every node may',
+  }),
+  konnectivityServerCount: option({
+    type: integer(1, 64),
+    default: '1',
+    description: 'how many hubs a stock konnectivity agent shall connect to',
   }),
   serviceCidr: option({
     type: listOf(addressRange),

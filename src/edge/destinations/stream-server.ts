@@ -30,6 +30,14 @@ export interface StreamServerOptions {
   readonly maxDials?: number
 }
 
+export interface DestinationRequest {
+  /** `host:port`. */
+  readonly target: string
+  readonly deadlineMs: number | undefined
+  /** Aborts when nobody wants it any more. */
+  readonly signal: AbortSignal
+}
+
 export class StreamServer {
   readonly #options: StreamServerOptions
   #streams = 0
@@ -53,7 +61,10 @@ export class StreamServer {
     this.#streams += 1
     metrics.opened()
     try {
-      const socket = await this.#connect(open)
+      const gone = new AbortController()
+      open.onGone(() => gone.abort(new OpenError('refused', 'the opener has gone')))
+      const { target, deadlineMs } = open.header
+      const socket = await this.connect({ target, deadlineMs, signal: gone.signal })
       // Also where the opener has just gone: the join sees to it that the socket goes too.
       await relay(open.accept(), socket)
     } catch (error) {
@@ -64,16 +75,14 @@ export class StreamServer {
     }
   }
 
-  async #connect(open: IncomingOpen): Promise<Socket> {
+  /** A connection to where somebody in the cloud wants to go, if the policy allows it; rejects with an `OpenError`. */
+  async connect({ target, deadlineMs, signal }: DestinationRequest): Promise<Socket> {
     const { policy, metrics } = this.#options
-    const { target, deadlineMs } = open.header
     const decision = policy.decide(target)
     const destination = decision.kind === 'denied' ? 'none' : decision.kind
     try {
       if (decision.kind === 'denied') throw new OpenError('denied', decision.text)
-      const gone = new AbortController()
-      open.onGone(() => gone.abort(new OpenError('refused', 'the opener has gone')))
-      const socket = await this.#dial({ allowed: decision, deadlineMs, signal: gone.signal })
+      const socket = await this.#dial({ allowed: decision, deadlineMs, signal })
       metrics.answered(destination, 'ok')
       return socket
     } catch (error) {

@@ -1,7 +1,8 @@
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../telemetry/clock.ts'
-import { CHECK_IN_INTERVAL_MS, CHECK_IN_RETRY_MAX_MS, CheckIn } from './check-in.ts'
+import { CHECK_IN_INTERVAL_MS } from '../rotation/rotation-core.ts'
+import { CHECK_IN_RETRY_MAX_MS, CheckIn } from './check-in.ts'
 import { HubError, networkError } from './hub-error.ts'
 
 const logger = pino({ level: 'silent' })

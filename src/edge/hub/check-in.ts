@@ -1,20 +1,19 @@
 /**
- * Shows the hub the node's certificate now and then: the first use of one that an operator issued claims the name, and later
- * ones hear which CAs to trust. A hub that cannot be reached is tried for ever; one that refuses is, too, but that shows in
- * the health of the edge.
+ * Shows the hub a certificate that an operator issued, now and then: its first use claims the name. A hub that cannot be
+ * reached is tried for ever; one that refuses is, too, but that shows in the health of the edge. Certificates that came by a
+ * join are shown by their keeper.
  */
 import type { Clock } from '../../telemetry/clock.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import { CHECK_IN_INTERVAL_MS } from '../rotation/rotation-core.ts'
 import { HubError } from './hub-error.ts'
 
 /** A hub that restarts is back by then. */
 export const CHECK_IN_RETRY_FIRST_MS = 1_000
 /** A hub that refuses, or is away for long, is asked this seldom. */
 export const CHECK_IN_RETRY_MAX_MS = 300_000
-/** A CA that is being replaced is known to every edge that is online within a quarter of a day. */
-export const CHECK_IN_INTERVAL_MS = 6 * 60 * 60 * 1000
 
 export interface CheckInOptions {
   readonly present: (signal: AbortSignal) => Promise<unknown>
@@ -64,7 +63,8 @@ export class CheckIn implements Part {
           error instanceof HubError && error.kind === 'refusal' && !error.retryable ? error.message : undefined
         const ceilingMs = Math.min(CHECK_IN_RETRY_FIRST_MS * 2 ** failures, CHECK_IN_RETRY_MAX_MS)
         const retryInMs = Math.round(ceilingMs * random())
-        logger.warn({ err: error, retryInMs }, 'the hub has not seen the certificate yet')
+        const why = error instanceof HubError ? { code: error.code, why: error.message } : { err: error }
+        logger.warn({ ...why, retryInMs }, 'the hub has not seen the certificate yet')
         await clock.sleep(retryInMs, signal).catch(() => {})
       }
     }

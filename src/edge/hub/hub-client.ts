@@ -3,7 +3,7 @@
  * too busy, is passed over for the next. All requests may be repeated: a hub answers the same key in the same way.
  */
 import * as v from 'valibot'
-import type { Certificate } from '../../identity/certificate.ts'
+import { type Certificate, readCertificates } from '../../identity/certificate.ts'
 import type { Dial } from '../../kube/client/connector.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { HubError, networkError } from './hub-error.ts'
@@ -35,8 +35,15 @@ const nodeStatus = v.object({
   certificateEnds: v.string(),
   /** The CAs to trust from now on, in PEM. */
   hubCa: v.optional(v.string()),
+  /** What makes those CAs trustworthy to who trusts the ones before, in PEM; empty if nothing is needed. */
+  crossCertificates: v.optional(v.string()),
 })
-export type NodeStatus = v.InferOutput<typeof nodeStatus>
+
+export interface NodeStatus extends Omit<v.InferOutput<typeof nodeStatus>, 'crossCertificates'> {
+  /** The cross-certificates, and what came along with the certificate of the hub, where they are found as well. */
+  readonly vouchers: readonly Certificate[]
+  readonly hubTimeMs: number | undefined
+}
 
 const certificateContent = v.object({
   subject: v.object({ commonName: v.string(), organizations: v.array(v.string()) }),
@@ -74,7 +81,10 @@ export class HubClient {
 
   /** Shows the present certificate in use. */
   async checkIn(signal?: AbortSignal): Promise<NodeStatus> {
-    return readJson(await this.#ask({ method: 'GET', path: '/v1/node' }, 'own', signal), nodeStatus)
+    const answer = await this.#ask({ method: 'GET', path: '/v1/node' }, 'own', signal)
+    const { crossCertificates = '', ...status } = readJson(answer, nodeStatus)
+    const vouchers = [...readVouchers(crossCertificates), ...answer.sentAlong]
+    return { ...status, vouchers, hubTimeMs: answer.hubTimeMs }
   }
 
   async certificateContent(purpose: CertificatePurpose, signal?: AbortSignal): Promise<CertificateContent> {
@@ -188,6 +198,14 @@ function retryAfterMs({ headers }: HubAnswer): number | undefined {
 
 function text({ body }: HubAnswer): string {
   return body.toString('latin1')
+}
+
+function readVouchers(pem: string): readonly Certificate[] {
+  try {
+    return pem === '' ? [] : readCertificates(pem, "the hub's list of cross-certificates")
+  } catch (cause) {
+    throw networkError('protocol', (cause as Error).message, { cause })
+  }
 }
 
 function readJson<T>(answer: HubAnswer, schema: v.GenericSchema<unknown, T>): T {

@@ -8,7 +8,8 @@ import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import type { Certificate } from '../../identity/certificate.ts'
-import { peerCertificates } from '../../identity/peer.ts'
+import { formatName } from '../../identity/distinguished-name.ts'
+import { type PeerCertificates, peerCertificates } from '../../identity/peer.ts'
 import { verifyCertificate } from '../../identity/verify.ts'
 import { type Dial, type DialTarget, dialTcp } from '../../kube/client/connector.ts'
 import { toTransportError } from '../../kube/client/transport-error.ts'
@@ -42,6 +43,8 @@ export interface HubAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body: Buffer
+  /** What the hub sent along with its certificate: CAs on the way to one that is trusted, cross-certificates. */
+  readonly sentAlong: readonly Certificate[]
   /** The hub's clock; only as good as the trust in the peer. */
   readonly hubTimeMs: number | undefined
 }
@@ -67,10 +70,10 @@ export async function exchange(hub: URL, request: HubRequest, options: ExchangeO
   const cancelConnect = limit(HUB_CONNECT_TIMEOUT_MS, 'no connection')
   let cancelAnswer = (): void => {}
   try {
-    const socket = await connect(hub, options, giveUp.signal)
+    const { socket, sentAlong } = await connect(hub, options, giveUp.signal)
     cancelConnect()
     cancelAnswer = limit(request.answerTimeoutMs ?? HUB_ANSWER_TIMEOUT_MS, 'no answer')
-    return await talk(hub, socket, request, giveUp.signal)
+    return { ...(await talk(hub, socket, request, giveUp.signal)), sentAlong }
   } catch (error) {
     if (giveUp.signal.aborted) throw giveUp.signal.reason
     throw error instanceof HubError ? error : fromTransport(toTransportError(error, hub.origin))
@@ -81,7 +84,12 @@ export async function exchange(hub: URL, request: HubRequest, options: ExchangeO
   }
 }
 
-async function connect(hub: URL, options: ExchangeOptions, signal: AbortSignal): Promise<TLSSocket> {
+interface Connected {
+  readonly socket: TLSSocket
+  readonly sentAlong: readonly Certificate[]
+}
+
+async function connect(hub: URL, options: ExchangeOptions, signal: AbortSignal): Promise<Connected> {
   const { dial = dialTcp, pair } = options
   const target = targetOf(hub)
   const stream = await dial(target, signal)
@@ -96,8 +104,7 @@ async function connect(hub: URL, options: ExchangeOptions, signal: AbortSignal):
       rejectUnauthorized: false,
     })
     await handshake(hub, socket, signal)
-    verifyHub(hub, socket, options)
-    return socket
+    return { socket, sentAlong: verifyHub(hub, socket, options) }
   } catch (error) {
     socket?.destroy()
     stream.destroy()
@@ -115,17 +122,32 @@ async function handshake(hub: URL, socket: TLSSocket, signal: AbortSignal): Prom
   }
 }
 
-function verifyHub(hub: URL, socket: TLSSocket, { trust, clock }: ExchangeOptions): void {
-  if (trust === 'unverified') return
+function verifyHub(hub: URL, socket: TLSSocket, { trust, clock }: ExchangeOptions): readonly Certificate[] {
+  if (trust === 'unverified') return []
   const peer = readPeer(hub, socket)
   const { host } = targetOf(hub)
   const { certificate, intermediates } = peer
   const atMs = clock.nowMs()
   const verdict = verifyCertificate(certificate, { trust, intermediates, usage: 'serverAuth', atMs, host })
-  if (!verdict.ok) throw tlsError(tlsCodeOf(verdict.reason), `${hub.origin}: ${verdict.message}`)
+  if (verdict.ok) return intermediates
+  const code = tlsCodeOf(verdict.reason)
+  const problem = code === 'hub-untrusted' ? untrusted(peer, trust) : verdict.message
+  throw tlsError(code, `${hub.origin}: ${problem}`)
 }
 
-function readPeer(hub: URL, socket: TLSSocket): NonNullable<ReturnType<typeof peerCertificates>> {
+/** CAs of one program often have one name, so only their keys tell them apart. */
+function untrusted({ certificate }: PeerCertificates, trust: readonly Certificate[]): string {
+  const issuerKey = certificate.authorityKeyId === undefined ? '' : ` (key id ${certificate.authorityKeyId})`
+  const trusted = trust.map(
+    ({ subject, subjectKeyId }) => `${formatName(subject)} (key id ${subjectKeyId ?? 'unknown'})`,
+  )
+  return (
+    `the certificate of the hub, ${formatName(certificate.subject)}, was issued by ${formatName(certificate.issuer)}` +
+    `${issuerKey}, and no CA that is trusted here vouches for that one; trusted are ${trusted.join('; ')}`
+  )
+}
+
+function readPeer(hub: URL, socket: TLSSocket): PeerCertificates {
   try {
     const peer = peerCertificates(socket)
     if (peer !== undefined) return peer
@@ -135,7 +157,12 @@ function readPeer(hub: URL, socket: TLSSocket): NonNullable<ReturnType<typeof pe
   throw tlsError('tls', `${hub.origin}: the peer presented no certificate`)
 }
 
-async function talk(hub: URL, socket: Duplex, request: HubRequest, signal: AbortSignal): Promise<HubAnswer> {
+async function talk(
+  hub: URL,
+  socket: Duplex,
+  request: HubRequest,
+  signal: AbortSignal,
+): Promise<Omit<HubAnswer, 'sentAlong'>> {
   const { method, path, headers = {}, body } = request
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -64,6 +64,11 @@ export class EdgeFiles {
     if (record !== undefined) await this.writeRecord({ ...record, rotation })
   }
 
+  async rememberHubs(hubs: readonly string[]): Promise<void> {
+    const record = await this.readRecord()
+    if (record !== undefined) await this.writeRecord({ ...record, hubs: [...hubs] })
+  }
+
   async readPair(): Promise<CertificatePair | undefined> {
     return await readPair(this.paths.pair, this.#files)
   }

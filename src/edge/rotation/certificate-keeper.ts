@@ -16,12 +16,15 @@ import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { HubError } from '../hub/hub-error.ts'
 import type { RememberedRotation } from '../identity/edge-record.ts'
+import { clockHint } from './clock-hint.ts'
 import type { KeeperMetrics } from './keeper-metrics.ts'
 import {
   afterFailure,
+  afterNewCa,
   afterPresented,
   afterRenewed,
   beginRotation,
+  isHubLost,
   nextAction,
   type RotationAction,
   type RotationState,
@@ -42,6 +45,12 @@ export interface PairStore {
   rememberRotation(rotation: RememberedRotation): Promise<void>
 }
 
+/** What came of showing a certificate. */
+export interface Presentation {
+  /** Certificates are signed by another CA by now. */
+  readonly isIssuerReplaced: boolean
+}
+
 export interface CertificateKeeperOptions {
   /** Names the certificate in logs and metrics, such as `edge`. */
   readonly name: string
@@ -55,7 +64,9 @@ export interface CertificateKeeperOptions {
   /** Why a certificate that came must not be used, if there is a reason. */
   readonly problemOf: (chain: readonly [Certificate, ...Certificate[]]) => string | undefined
   /** Shows the present certificate to the hub. */
-  readonly present?: (signal: AbortSignal) => Promise<unknown>
+  readonly present?: (signal: AbortSignal) => Promise<Presentation>
+  /** Whether somebody else was told that the certificate does not count. */
+  readonly isDoubted?: () => boolean
   /** Hands over what runs under the old certificate; awaited before the hub is shown the new one in any other way. */
   readonly onRotated?: (pair: CertificatePair) => void | Promise<void>
   /** What a person has to do when the hub will not have the certificate any more. */
@@ -95,9 +106,20 @@ export class CertificateKeeper implements Part {
     if (this.#state.phase === 'rejoin-needed') return unhealthy(this.#state.message ?? this.#options.rejoinAdvice)
     const certificate = this.#pair?.chain[0]
     if (certificate === undefined) return unhealthy(this.#state.message ?? 'there is no certificate yet')
+    if (isHubLost(this.#state, this.#options.clock.nowMs())) return unhealthy(this.#lostHub())
     if (this.#options.clock.nowMs() <= certificate.notAfterMs) return HEALTHY
     const ended = new Date(certificate.notAfterMs).toISOString()
     return unhealthy(`the certificate has expired at ${ended}: ${this.#state.message ?? 'it is being renewed'}`)
+  }
+
+  /** Both explanations there are: only a person can tell which one it is. */
+  #lostHub(): string {
+    const { message = '', untrustedSinceMs = 0 } = this.#state
+    return (
+      `since ${isoTime(untrustedSinceMs)} no hub can be shown to be ours: ${message}. Either something on the way opens TLS ` +
+      `connections, or the CA of the hub was replaced and the old one retired while this edge was away; then ` +
+      this.#options.rejoinAdvice
+    )
   }
 
   /** Resolves at once: an edge works offline, and with a certificate that is being renewed. */
@@ -118,7 +140,7 @@ export class CertificateKeeper implements Part {
     const { clock } = this.#options
     while (!signal.aborted) {
       const nowMs = clock.nowMs()
-      const { action, atMs } = nextAction(this.#state, nowMs)
+      const { action, atMs } = nextAction(this.#state, nowMs, this.#options.isDoubted?.())
       try {
         if (atMs > nowMs) await clock.sleep(Math.min(atMs - nowMs, MAX_KEEPER_WAIT_MS), signal)
         else await this.#perform(action, signal)
@@ -130,10 +152,20 @@ export class CertificateKeeper implements Part {
 
   async #perform(action: RotationAction, signal: AbortSignal): Promise<void> {
     if (action === 'renew') await this.#renew(signal)
-    else {
-      await this.#options.present?.(signal)
-      this.#state = afterPresented(this.#state, this.#options.clock.nowMs())
-    }
+    else await this.#present(signal)
+  }
+
+  async #present(signal: AbortSignal): Promise<void> {
+    const { name, clock, random, present, logger } = this.#options
+    const shown = await present?.(signal)
+    const wasRefused = this.#state.phase === 'rejoin-needed'
+    this.#state = afterPresented(this.#state, clock.nowMs(), random)
+    logger[wasRefused ? 'info' : 'debug']({ certificate: name }, 'the hub has seen the certificate')
+    const certificate = this.#pair?.chain[0]
+    if (shown?.isIssuerReplaced !== true || certificate === undefined) return
+    this.#state = afterNewCa(this.#state, certificate, clock.nowMs(), random)
+    const renewal = isoTime(this.#state.rotateAtMs)
+    logger.info({ certificate: name, renewal }, 'the hub signs with another CA by now; the certificate is renewed soon')
   }
 
   async #renew(signal: AbortSignal): Promise<void> {
@@ -176,13 +208,16 @@ export class CertificateKeeper implements Part {
 
   #failed(action: RotationAction, error: unknown): void {
     const { name, clock, random, rejoinAdvice, metrics, logger } = this.#options
-    const { code = '', message = String(error), retryAfterMs } = error as Partial<HubError>
+    const { code = '', message: said = String(error), retryAfterMs } = error as Partial<HubError>
+    const message = said + clockHint(error, clock.nowMs())
     const failure = { code: error instanceof HubError ? code : '', message, retryAfterMs }
     const state = afterFailure(this.#state, action, failure, clock.nowMs(), random)
     const isFinal = state.phase === 'rejoin-needed'
     this.#state = isFinal ? { ...state, message: `${message}; ${rejoinAdvice}` } : state
     if (action === 'renew') metrics.rotation(name, isFinal ? 'refused' : 'failed')
-    const fields = { certificate: name, action, code, err: error, nextAttempt: isoTime(state.attemptAtMs) }
+    // What the hub or the network says needs no stack of ours; anything else may be a defect.
+    const why = error instanceof HubError ? { code, why: message } : { err: error }
+    const fields = { certificate: name, action, ...why, nextAttempt: isoTime(state.attemptAtMs) }
     if (isFinal) logger.error({ ...fields, advice: rejoinAdvice }, 'the hub does not accept the certificate any more')
     else logger.warn(fields, 'certificate not renewed or shown yet')
   }

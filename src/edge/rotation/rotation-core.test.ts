@@ -54,7 +54,7 @@ describe('the begin', () => {
 
 describe('success', () => {
   it('leads from showing to waiting, and from renewing to showing', () => {
-    expect(afterPresented(beginRotation(certificate, undefined, 0, half), 10)).toMatchObject({ phase: 'waiting' })
+    expect(afterPresented(beginRotation(certificate, undefined, 0, half), 10, half)).toMatchObject({ phase: 'waiting' })
     expect(nextAction(waiting, 10)).toEqual({ action: 'renew', atMs: 800_000 })
     const renewed = afterRenewed({ fingerprint: 'b', notBeforeMs: 800_000, notAfterMs: 1_800_000 }, 800_000, half)
     expect(renewed).toEqual({ phase: 'presenting', rotateAtMs: 1_600_000, attemptAtMs: 800_000, failures: 0 })
@@ -124,7 +124,7 @@ describe('failure', () => {
     const state = afterFailure({ ...waiting, phase: 'presenting' }, 'present', refused, 10, half)
     expect(state.phase).toBe('rejoin-needed')
     expect(nextAction(state, 10).action).toBe('present')
-    expect(afterPresented(state, 20).phase).toBe('waiting')
+    expect(afterPresented(state, 20, half).phase).toBe('waiting')
   })
 
   it('renews at once when only the clock of the hub finds the certificate expired', () => {

@@ -2,14 +2,14 @@
  * When to do what with a certificate, without doing it: states, and what becomes of them. The caller brings time and dice.
  *
  *   presenting     it is to be shown to the hub once, so that the hub knows it has arrived
- *   waiting        all is well until the moment drawn for its renewal
+ *   waiting        all is well until the moment drawn for its renewal; it is shown again now and then, to hear of changes
  *   renewing       its renewal is under way, and is tried again until it succeeds
  *   rejoin-needed  the hub will not have it any more; only a person can help, so the hub is asked again only now and then,
  *                  in case the fault was the hub's
  */
 import type { Validity } from '../../identity/certificate.ts'
 import { drawRotationMs } from '../../identity/rotation.ts'
-import type { HubRefusalCode } from '../hub/hub-error.ts'
+import type { HubNetworkCode, HubRefusalCode, HubTlsCode } from '../hub/hub-error.ts'
 
 /** The longest wait after the first failure; it doubles with each further one. */
 export const ROTATION_RETRY_FIRST_MS = 1_000
@@ -17,6 +17,17 @@ export const ROTATION_RETRY_FIRST_MS = 1_000
 export const ROTATION_RETRY_MAX_MS = 300_000
 /** A hub that was restored, or whose clock was set, takes its edges back within this time, and is left in peace until then. */
 export const REJOIN_RECHECK_MS = 900_000
+
+/** A CA that is being replaced, and a name that was taken back, are known to every edge within a quarter of a day or so. */
+export const CHECK_IN_INTERVAL_MS = 6 * 60 * 60 * 1000
+/** Somebody else on this machine was told that the certificate does not count: what the hub says to us about it shows soon. */
+export const DOUBTED_CHECK_IN_MS = 300_000
+/** Edges that hear of a new CA renew within this time, each at another moment, so that a hub can follow. */
+export const NEW_CA_RENEWAL_SPREAD_MS = 600_000
+/** While hubs do not agree which CA signs, a certificate that was just renewed would be renewed in a circle. */
+export const MIN_AGE_FOR_NEW_CA_MS = 60 * 60 * 1000
+/** A hub that cannot be shown to be the hub is a passing mischief on the way for so long; then a person should know. */
+export const UNTRUSTED_HUB_TOLERATED_MS = 600_000
 
 export interface RotationState {
   readonly phase: 'presenting' | 'waiting' | 'renewing' | 'rejoin-needed'
@@ -26,6 +37,10 @@ export interface RotationState {
   readonly attemptAtMs: number
   /** In a row. */
   readonly failures: number
+  /** While waiting: when to show the certificate again. */
+  readonly presentAtMs?: number
+  /** Since when whoever answers is not, or cannot be shown to be, the hub. */
+  readonly untrustedSinceMs?: number
   /** The last failure, until the next success. */
   readonly message?: string
 }
@@ -56,16 +71,42 @@ export function beginRotation(
   return { phase: 'presenting', rotateAtMs, attemptAtMs: nowMs, failures: 0 }
 }
 
-export function nextAction(state: RotationState, nowMs: number): { action: RotationAction; atMs: number } {
+export interface NextAction {
+  readonly action: RotationAction
+  readonly atMs: number
+}
+
+/** `isDoubted`: somebody else was told that the certificate does not count. */
+export function nextAction(state: RotationState, nowMs: number, isDoubted = false): NextAction {
   const { phase, rotateAtMs, attemptAtMs } = state
-  if (phase === 'waiting') return { action: 'renew', atMs: Math.max(rotateAtMs, attemptAtMs) }
+  if (phase === 'waiting') return nextWhileWaiting(state, isDoubted)
   // Showing a certificate that is due anyhow would be for nothing: the request for the next one shows it too.
   const isDue = phase === 'renewing' || nowMs >= rotateAtMs
   return { action: isDue ? 'renew' : 'present', atMs: attemptAtMs }
 }
 
-export function afterPresented({ rotateAtMs }: RotationState, nowMs: number): RotationState {
-  return { phase: 'waiting', rotateAtMs, attemptAtMs: nowMs, failures: 0 }
+function nextWhileWaiting(state: RotationState, isDoubted: boolean): NextAction {
+  const { rotateAtMs, attemptAtMs, presentAtMs = Number.POSITIVE_INFINITY } = state
+  const renewAtMs = Math.max(rotateAtMs, attemptAtMs)
+  const showAtMs = isDoubted ? Math.min(presentAtMs, attemptAtMs + DOUBTED_CHECK_IN_MS) : presentAtMs
+  return showAtMs < renewAtMs ? { action: 'present', atMs: showAtMs } : { action: 'renew', atMs: renewAtMs }
+}
+
+export function afterPresented({ rotateAtMs }: RotationState, nowMs: number, random: () => number): RotationState {
+  // Spread, so that edges that started together do not ask together for ever.
+  const presentAtMs = nowMs + Math.round(CHECK_IN_INTERVAL_MS * (0.5 + random()))
+  return { phase: 'waiting', rotateAtMs, attemptAtMs: nowMs, failures: 0, presentAtMs }
+}
+
+/** The hub signs with another CA by now, and the one before will not count for ever: renewed soon instead of in months. */
+export function afterNewCa(
+  state: RotationState,
+  { notBeforeMs }: Validity,
+  nowMs: number,
+  random: () => number,
+): RotationState {
+  const soonMs = Math.max(nowMs, notBeforeMs + MIN_AGE_FOR_NEW_CA_MS) + Math.round(NEW_CA_RENEWAL_SPREAD_MS * random())
+  return { ...state, rotateAtMs: Math.min(state.rotateAtMs, soonMs) }
 }
 
 export function afterRenewed(certificate: DatedCertificate, nowMs: number, random: () => number): RotationState {
@@ -99,6 +140,7 @@ export function afterFailure(
 ): RotationState {
   const { rotateAtMs } = state
   const failures = state.failures + 1
+  const untrusted = untrustedSince(state, code, nowMs)
   if (finalCodes.has(code) || (code === 'certificate-expired' && action === 'renew'))
     return { phase: 'rejoin-needed', rotateAtMs, attemptAtMs: nowMs + REJOIN_RECHECK_MS, failures, message }
   // The hub's clock may be ahead of ours. What counts is its grace, and that it grants only to renewals.
@@ -107,5 +149,18 @@ export function afterFailure(
   const longestMs = Math.min(ROTATION_RETRY_MAX_MS, ROTATION_RETRY_FIRST_MS * 2 ** Math.min(failures - 1, 20))
   const attemptAtMs = nowMs + Math.max(retryAfterMs, Math.ceil(random() * longestMs))
   const phase = action === 'renew' ? 'renewing' : 'presenting'
-  return { phase, rotateAtMs, attemptAtMs, failures, message }
+  return { phase, rotateAtMs, attemptAtMs, failures, message, ...untrusted }
+}
+
+/** An answer that never came says nothing about who would have answered. */
+const silentCodes: ReadonlySet<string> = new Set<HubNetworkCode>(['dns', 'refused', 'unreachable', 'timeout', 'reset'])
+
+function untrustedSince({ untrustedSinceMs }: RotationState, code: string, nowMs: number): Partial<RotationState> {
+  if (code === ('hub-untrusted' satisfies HubTlsCode)) return { untrustedSinceMs: untrustedSinceMs ?? nowMs }
+  return silentCodes.has(code) && untrustedSinceMs !== undefined ? { untrustedSinceMs } : {}
+}
+
+/** Whether the hub has been a stranger for so long that it will hardly mend itself. */
+export function isHubLost({ untrustedSinceMs }: RotationState, nowMs: number): boolean {
+  return untrustedSinceMs !== undefined && nowMs - untrustedSinceMs >= UNTRUSTED_HUB_TOLERATED_MS
 }

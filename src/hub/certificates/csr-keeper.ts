@@ -17,6 +17,10 @@ import type { CertificateMetrics } from './metrics.ts'
 
 /** A decision that could not be written is taken again after this long, with the object as it is then. */
 export const CSR_DECISION_RETRY_MS = 5_000
+/** The wait doubles with every failure up to this: what is forbidden stays so until somebody changes the hub's rights. */
+export const MAX_CSR_DECISION_RETRY_MS = 10 * 60_000
+/** Decisions under way at a time: one that hangs or fails keeps no other waiting. */
+export const MAX_CSR_DECISIONS = 16
 
 export interface CsrKeeperOptions extends JudgeOptions {
   readonly client: KubeClient
@@ -34,8 +38,13 @@ export class CsrKeeper implements Part {
   readonly #options: CsrKeeperOptions
   readonly #reflector: Reflector<CertificateSigningRequest>
   readonly #waiters = new Map<string, Set<Waiter>>()
+  /** By name: the latest state of those that wait for their turn. */
   readonly #undecided = new Map<string, CertificateSigningRequest>()
-  #deciding: Promise<void> | undefined
+  readonly #deciding = new Map<string, Promise<void>>()
+  /** Failures in a row, by name. */
+  readonly #failures = new Map<string, number>()
+  /** A way that is broken is worth one line, not one for each try. */
+  #isFollowing = true
 
   constructor(options: CsrKeeperOptions) {
     this.#options = options
@@ -81,6 +90,7 @@ export class CsrKeeper implements Part {
   async #run(signal: AbortSignal): Promise<void> {
     const { logger } = this.#options
     const seen = (csr: CertificateSigningRequest): void => {
+      this.#isFollowing = true
       for (const waiter of [...(this.#waiters.get(csr.metadata?.name ?? '') ?? [])]) waiter(csr)
       this.#enqueue(csr, signal)
     }
@@ -88,32 +98,44 @@ export class CsrKeeper implements Part {
       {
         added: seen,
         updated: seen,
-        failed: (error, retryInMs) => logger.warn({ err: error, retryInMs }, 'cannot follow signing requests'),
+        deleted: ({ metadata }) => void this.#failures.delete(metadata?.name ?? ''),
+        synced: () => {
+          this.#isFollowing = true
+        },
+        failed: (error, retryInMs) => {
+          logger[this.#isFollowing ? 'warn' : 'debug']({ err: error, retryInMs }, 'cannot follow signing requests')
+          this.#isFollowing = false
+        },
       },
       signal,
     )
-    await this.#deciding
+    await Promise.all(this.#deciding.values())
   }
 
-  /** One decision at a time, each on the latest state of its object. */
+  /** One decision at a time for each object, each on its latest state. */
   #enqueue(csr: CertificateSigningRequest, signal: AbortSignal): void {
     if (!wearsOurMarks(csr)) return
     this.#undecided.set(csr.metadata?.name ?? '', csr)
-    this.#deciding ??= this.#decideAll(signal)
+    this.#decideNext(signal)
   }
 
-  async #decideAll(signal: AbortSignal): Promise<void> {
+  #decideNext(signal: AbortSignal): void {
     for (const [name, csr] of this.#undecided) {
-      if (signal.aborted) return
+      if (signal.aborted || this.#deciding.size >= MAX_CSR_DECISIONS) return
+      if (this.#deciding.has(name)) continue
       this.#undecided.delete(name)
-      try {
-        await this.#decide(csr)
-      } catch (error) {
-        this.#failed(name, error, signal)
-      }
+      const decided = this.#decide(csr).then(
+        () => void this.#failures.delete(name),
+        (error: unknown) => this.#failed(name, error, signal),
+      )
+      this.#deciding.set(
+        name,
+        decided.finally(() => {
+          this.#deciding.delete(name)
+          this.#decideNext(signal)
+        }),
+      )
     }
-    // In the same turn as the last look at the map: what comes later starts anew.
-    this.#deciding = undefined
   }
 
   async #decide(csr: CertificateSigningRequest): Promise<void> {
@@ -128,12 +150,15 @@ export class CsrKeeper implements Part {
     if (isConflict(error) || isNotFound(error) || signal.aborted) return
     const { logger, clock, metrics } = this.#options
     metrics.decided('failed')
-    logger.warn({ csr: name, err: error }, reasonToLog(error))
+    const failures = this.#failures.get(name) ?? 0
+    this.#failures.set(name, failures + 1)
+    const retryInMs = Math.min(MAX_CSR_DECISION_RETRY_MS, CSR_DECISION_RETRY_MS * 2 ** failures)
+    logger.warn({ csr: name, err: error, retryInMs }, reasonToLog(error))
     const again = (): void => {
       const now = this.#reflector.objects.get(name)
       if (now !== undefined) this.#enqueue(now, signal)
     }
-    clock.sleep(CSR_DECISION_RETRY_MS, signal).then(again, () => {})
+    clock.sleep(retryInMs, signal).then(again, () => {})
   }
 
   async #write(csr: CertificateSigningRequest, judgement: Exclude<Judgement, { do: 'leave' }>): Promise<void> {

@@ -33,8 +33,12 @@ export function csrObject(content: CertificateContent, request: CertificateReque
   }
 }
 
-/** Whether it claims to be one of ours. */
-export function wearsOurMarks({ metadata }: CertificateSigningRequest): boolean {
+/**
+ * Whether it claims to be one of ours. What asks another signer cannot be, whatever it wears: nobody would take its certificate
+ * for one of ours, and a hub may not decide on it.
+ */
+export function wearsOurMarks({ metadata, spec }: CertificateSigningRequest): boolean {
+  if (!Object.values(SIGNER_NAMES).includes(spec.signerName)) return false
   return metadata?.name?.startsWith(CSR_NAME_PREFIX) === true || metadata?.labels?.[CSR_LABEL] !== undefined
 }
 

@@ -54,6 +54,12 @@ describe('judge', () => {
     })
   })
 
+  it('leaves an imitation for a signer on which a hub has no say', async () => {
+    const exact = await ours(serving, 'mallory')
+    for (const signerName of ['example.com/mine', 'kubernetes.io/kube-apiserver-client'])
+      expect(await judge({ ...exact, spec: { ...exact.spec, signerName } }, options)).toHaveProperty('do', 'leave')
+  })
+
   it.each(['Approved', 'Denied', 'Failed'])('does not decide again what is %s', async (type) => {
     const decided = { ...(await ours(serving, 'mallory')), status: { conditions: [{ type, status: 'True' }] } }
     expect(await judge(decided, options)).toEqual({ do: 'leave', why: 'decided' })

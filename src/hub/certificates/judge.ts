@@ -2,7 +2,7 @@
  * What to do with a CertificateSigningRequest of the cluster. Who created it is told by the API server and cannot be forged;
  * everything else on it can.
  *
- *   no mark of ours            -> leave alone, however similar
+ *   no mark of ours, or for a signer that is none of our two -> leave alone, however similar
  *   marked, by somebody else   -> deny
  *   marked, by a hub, as this hub would have made it -> approve
  *   marked, by a hub, otherwise -> leave alone: a hub with other settings made it and will approve it

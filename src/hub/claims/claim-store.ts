@@ -11,7 +11,7 @@ import type { Clock } from '../../telemetry/clock.ts'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Claims, JoiningWithCertificate } from '../cluster/cluster.ts'
-import { explained, onBehalfOfEdge } from '../cluster/cluster-error.ts'
+import { clusterUnavailable, explained, onBehalfOfEdge } from '../cluster/cluster-error.ts'
 import { claimName } from '../cluster/names.ts'
 import type { Random } from '../cluster/random.ts'
 import { changeShared, createOrChange } from '../cluster/shared-object.ts'
@@ -29,6 +29,7 @@ import {
 import { listClaims, removeReleasedClaims } from './claim-list.ts'
 import { claimObject, claimOf, isSameClaim } from './claim-object.ts'
 import { ClaimView } from './claim-view.ts'
+import { CLAIM_CHECK_TIMEOUT_MS, type Freshness } from './freshness.ts'
 import { serverTimeMs } from './server-time.ts'
 
 export interface ClaimStoreOptions {
@@ -47,6 +48,7 @@ export class ClaimStore implements Claims, Part {
   readonly #options: ClaimStoreOptions
   readonly #maps: ResourceClient<ConfigMap>
   readonly #view: ClaimView
+  #isLive = false
 
   constructor(options: ClaimStoreOptions) {
     this.#options = options
@@ -54,12 +56,23 @@ export class ClaimStore implements Claims, Part {
     this.#view = new ClaimView(this.#maps, options.clock, options.logger)
   }
 
-  start(signal: AbortSignal): Promise<RunningPart> {
-    return this.#view.start(signal)
+  async start(signal: AbortSignal): Promise<RunningPart> {
+    const running = await this.#view.start(signal)
+    this.#isLive = true
+    return running
+  }
+
+  /** False until everything that was there at the start has been seen: from then on, changes are news. */
+  get isLive(): boolean {
+    return this.#isLive
   }
 
   known(node: string): Claim | undefined {
     return this.#view.get(node)
+  }
+
+  get freshness(): Freshness {
+    return this.#view.freshness
   }
 
   get allKnown(): readonly Claim[] {
@@ -82,9 +95,9 @@ export class ClaimStore implements Claims, Part {
 
   async byCertificate(given: Omit<Presented, 'nowMs'>): Promise<HeldClaim> {
     const presented = { ...given, nowMs: this.#options.clock.nowMs() }
-    const known = this.#view.get(presented.node)
+    const known = this.#view.freshness.isFresh ? this.#view.get(presented.node) : undefined
     if (known?.state === 'held' && isAllowedUnchanged(known, presented)) return known
-    return await this.#judge(presented.node, (claim) => claimByCertificate(claim, presented))
+    return await this.#inTime(this.#judge(presented.node, (claim) => claimByCertificate(claim, presented)))
   }
 
   async byRotation(
@@ -137,6 +150,19 @@ export class ClaimStore implements Claims, Part {
   #issuedBy(): { readonly issuer?: KeyFingerprint } {
     const { issuer } = this.#options
     return issuer === undefined ? {} : { issuer: issuer() }
+  }
+
+  /** An API server that is cut off must not keep edges waiting: another hub may be able to ask it. */
+  async #inTime<T>(work: Promise<T>): Promise<T> {
+    let cancel = (): void => {}
+    const late = new Promise<never>((_, reject) => {
+      cancel = this.#options.clock.schedule(CLAIM_CHECK_TIMEOUT_MS, () => reject(clusterUnavailable()))
+    })
+    try {
+      return await Promise.race([work, late])
+    } finally {
+      cancel()
+    }
   }
 
   async #judge(node: string, rule: (claim: Claim | undefined) => HeldClaim): Promise<HeldClaim> {

@@ -1,5 +1,4 @@
 /** The claims as a watch shows them: perhaps a moment old, and told to whoever listens as they change. */
-import type { CallOptions, ListQuery, WatchQuery } from '../../kube/client/options.ts'
 import type { ResourceClient } from '../../kube/client/resource-client.ts'
 import type { ConfigMap } from '../../kube/client/types.ts'
 import { Reflector } from '../../kube/reflector/reflector.ts'
@@ -7,13 +6,17 @@ import type { Clock } from '../../telemetry/clock.ts'
 import type { RunningPart } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { explained } from '../cluster/cluster-error.ts'
-import { CLAIM_LABEL, claimName } from '../cluster/names.ts'
+import { claimName } from '../cluster/names.ts'
 import type { Claim } from './claim.ts'
 import { claimOf } from './claim-object.ts'
+import { Freshness } from './freshness.ts'
+import { ProvenSource } from './proven-source.ts'
 
 export type ClaimListener = (node: string, claim: Claim | undefined) => void
 
 export class ClaimView {
+  /** When the view was last known to be right. */
+  readonly freshness: Freshness
   readonly #reflector: Reflector<ConfigMap>
   readonly #logger: Logger
   /** By the name of the object: what stands inside may be damaged. */
@@ -22,14 +25,8 @@ export class ClaimView {
 
   constructor(maps: ResourceClient<ConfigMap>, clock: Clock, logger: Logger) {
     this.#logger = logger
-    const labelSelector = CLAIM_LABEL
-    this.#reflector = new Reflector<ConfigMap>(
-      {
-        list: (query: ListQuery, call: CallOptions) => maps.list({ ...query, labelSelector }, call),
-        watch: (query: WatchQuery, call: CallOptions) => maps.watch({ ...query, labelSelector }, call),
-      },
-      { clock },
-    )
+    this.freshness = new Freshness(clock)
+    this.#reflector = new Reflector(new ProvenSource(maps, clock, this.freshness), { clock })
   }
 
   get all(): readonly Claim[] {
@@ -81,9 +78,12 @@ export class ClaimView {
         deleted: (object) => this.#remove(object),
         synced,
         failed: (error, retryInMs, kind) => {
-          // Counts only before the first complete view; later the hub goes on with what it knows.
+          this.freshness.failed(error)
+          // Counts only before the first complete view; later the hub goes on with what it knows, for a while.
           if (kind === 'refused') refused(error)
-          this.#logger.warn({ err: error, retryInMs }, 'the claims cannot be watched; going on with what is known')
+          // That the view grows too old is told once, elsewhere; every single failure interests nobody.
+          const level = this.#reflector.synced ? 'debug' : 'warn'
+          this.#logger[level]({ err: error, retryInMs }, 'the claims cannot be watched; trying again')
         },
       },
       signal,

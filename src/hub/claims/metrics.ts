@@ -2,7 +2,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { Claim } from './claim.ts'
+import type { Claim, ReleasedClaim } from './claim.ts'
 import type { ClaimStore } from './claim-store.ts'
 
 const dayMs = 86_400_000
@@ -41,12 +41,28 @@ export function createClaimMetrics(registry: Registry, known: () => readonly Cla
   registry.registerMetric(ending)
 }
 
-/** A line for each name that an operator takes back, on whichever machine. */
-export function auditReleases({ name, claims }: { name: string; claims: ClaimStore }, audit: Logger): void {
+type WatchedClaims = Pick<ClaimStore, 'onChange' | 'isLive'>
+
+/**
+ * A line for each name that an operator takes back, on whichever machine, and for each that somebody takes without a token,
+ * with a certificate alone. Only for what happens while the hub looks on: what it finds at its start is no event.
+ */
+export function auditReleases({ name, claims }: { name: string; claims: WatchedClaims }, audit: Logger): void {
+  const seen = new Map<string, Claim>()
   claims.onChange((node, claim) => {
-    if (claim?.state === 'released')
+    const before = seen.get(node)
+    if (claim === undefined) seen.delete(node)
+    else seen.set(node, claim)
+    if (!claims.isLive || claim === undefined) return
+    if (claim.state === 'released' && !isSameRelease(before, claim))
       audit.info({ event: 'node-forgotten', node, cluster: name }, 'the name was released')
+    if (claim.state === 'held' && claim.tokenId === undefined && before?.state !== 'held')
+      audit.info({ event: 'node-claimed', node, cluster: name, key: claim.current }, 'a certificate claimed the name')
   })
+}
+
+function isSameRelease(before: Claim | undefined, { releasedAtMs }: ReleasedClaim): boolean {
+  return before?.state === 'released' && before.releasedAtMs === releasedAtMs
 }
 
 function endsBefore(claim: Claim, atMs: number): boolean {

@@ -6,11 +6,13 @@
 import { type Certificate, certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import { issueCertificate, issueSelfSignedCa, validityFromNow } from '../../identity/issue.ts'
-import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
+import { generateKeys, keyFingerprint, privateKeyPem } from '../../identity/keys.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
-import { secrets } from '../../kube/client/kinds.ts'
+import { configMaps, secrets } from '../../kube/client/kinds.ts'
 import type { Secret } from '../../kube/client/types.ts'
 import type { Clock } from '../../telemetry/clock.ts'
+import type { Claim, KeyFingerprint } from '../claims/claim.ts'
+import { listClaims } from '../claims/claim-list.ts'
 import { authorityOfSecret, CA_FIELDS, CA_LIFE_MS, type LoadedAuthority } from './authority.ts'
 import { ClusterError, explained } from './cluster-error.ts'
 import { secretData } from './fields.ts'
@@ -20,6 +22,8 @@ import { changeShared } from './shared-object.ts'
 
 /** Each adds a certificate to every handshake; by then the oldest have to be retired. */
 export const MAX_TRUSTED_CAS = 4
+/** How many of the nodes that would be cut off are named; the list of nodes has them all. */
+export const MAX_NODES_NAMED = 20
 const nameBytes = 4
 const caKeyUsages = ['digitalSignature', 'keyCertSign', 'cRLSign'] as const
 
@@ -62,12 +66,43 @@ export async function rollOver(options: RolloverOptions): Promise<Rollover> {
   })
 }
 
-/** Takes the trust away from all CAs but the signing one. Edges that still have certificates of those must join again. */
-export async function retirePrevious(options: RolloverOptions): Promise<Rollover> {
-  return await changeAuthority('retire the old CAs', options, (secret) => {
+export interface RetireOptions extends RolloverOptions {
+  /** Also where nodes would be cut off. */
+  readonly force?: boolean
+}
+
+/**
+ * Takes the trust away from all CAs but the signing one. A node that still has a certificate of those would have to join
+ * again, so as long as there are any, this is a `ClusterError` that names them.
+ */
+export async function retirePrevious(options: RetireOptions): Promise<Rollover> {
+  const { client, namespace, force = false } = options
+  return await changeAuthority('retire the old CAs', options, async (secret, { signing, trust }) => {
+    if (!force && trust.length > 1) {
+      const { claims } = await listClaims(client.resource(configMaps).in(namespace))
+      refuseToCutOff(claims, keyFingerprint(signing.certificate.publicKey))
+    }
     const { [CA_FIELDS.previous]: _trusted, [CA_FIELDS.cross]: _cross, ...data } = secret.data ?? {}
     return { ...secret, data }
   })
+}
+
+function refuseToCutOff(claims: readonly Claim[], signingKey: KeyFingerprint): void {
+  const left = claims.filter((claim) => needsOldCa(claim, signingKey)).map(({ node }) => node)
+  if (left.length === 0) return
+  const names = left.slice(0, MAX_NODES_NAMED).join(', ')
+  const others = left.length > MAX_NODES_NAMED ? `, and ${left.length - MAX_NODES_NAMED} more` : ''
+  throw new ClusterError(
+    `${left.length} of ${claims.filter(({ state }) => state === 'held').length} nodes have, as far as is known, no ` +
+      `certificate of the new CA in use yet: ${names}${others}. Without the old CA they would be cut off and have to join ` +
+      'again. Nodes that are online renew by themselves within hours (causeway nodes -o wide shows the issuer); forget those ' +
+      'that are gone (causeway nodes forget NODE), or retire the old CA all the same with --force',
+  )
+}
+
+/** A certificate that was issued and not yet seen in use may never have arrived. Where nothing is noted, it may be old. */
+function needsOldCa(claim: Claim, signingKey: KeyFingerprint): boolean {
+  return claim.state === 'held' && (claim.issuer !== signingKey || claim.next !== undefined)
 }
 
 async function changeAuthority(

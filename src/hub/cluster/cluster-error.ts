@@ -50,9 +50,13 @@ export async function onBehalfOfEdge<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof ClusterError) throw new Refusal('internal', error.message, { cause: error })
     if (problemOf(error) === undefined) throw error
-    throw new Refusal('cluster-unavailable', 'the hub cannot ask its cluster at the moment; try again later', {
-      cause: error,
-      retryAfterSeconds: UNAVAILABLE_RETRY_AFTER_SECONDS,
-    })
+    throw clusterUnavailable(error)
   }
+}
+
+export function clusterUnavailable(cause?: unknown): Refusal {
+  return new Refusal('cluster-unavailable', 'the hub cannot ask its cluster at the moment; try again later', {
+    cause,
+    retryAfterSeconds: UNAVAILABLE_RETRY_AFTER_SECONDS,
+  })
 }

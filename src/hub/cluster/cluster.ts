@@ -28,7 +28,10 @@ export interface KubernetesTrust {
 export interface JoinTokens {
   /** Checks signature, times, audience and that the token is on record and not revoked. */
   verify(jwt: string): Promise<JoinClaims>
-  /** Counts a use of a token that has a limit. The same node with the same key again is the same use. */
+  /**
+   * Looks again whether the token is on record and not revoked, and counts a use of one that has a limit. The same node with
+   * the same key again is the same use.
+   */
   use(claims: JoinClaims, node: string, key: KeyFingerprint): Promise<void>
 }
 

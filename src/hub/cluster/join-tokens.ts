@@ -39,8 +39,7 @@ export class SharedJoinTokens implements JoinTokens {
   }
 
   async use(claims: JoinClaims, node: string, key: KeyFingerprint): Promise<void> {
-    const { uses } = claims
-    if (uses === undefined) return
+    const { uses = Number.POSITIVE_INFINITY } = claims
     const changed = await onBehalfOfEdge(() =>
       this.#options.records.change(claims.id, (record) => used(record, uses, node, key)),
     )
@@ -74,6 +73,8 @@ export class SharedJoinTokens implements JoinTokens {
 /** Says nothing of who else used the token: that is nobody's business but the operator's. */
 function used(record: TokenRecord, uses: number, node: string, key: KeyFingerprint): TokenRecord {
   checkUsable(record, record.id)
+  // Only what is limited is counted: the record of a token for a whole fleet does not grow.
+  if (uses === Number.POSITIVE_INFINITY) return record
   if (record.used.some((use) => use.node === node && use.key === key)) return record
   if (record.used.length >= uses)
     throw new Refusal(

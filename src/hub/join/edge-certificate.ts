@@ -44,12 +44,14 @@ export function edgeCertificateRoute(options: EdgeCertificateOptions): Route {
   }
 }
 
-/** Strangers are sent away before a byte of what they send is read, and a slow sender holds no place among the others. */
+/**
+ * Strangers are sent away before a byte of what they send is read, and a slow sender holds no place among the others. What
+ * was good at the begin may have been revoked by the time a slow body is there, so it is asked for again before it counts.
+ */
 async function answer(options: EdgeCertificateOptions, request: HubRequest, attempt: Attempt): Promise<HubResponse> {
-  const takeName =
-    attempt.event === 'join'
-      ? await holderOfToken(request, attempt)
-      : await holderOfCertificate(options, request, attempt)
+  const authorise = (): Promise<TakeName> =>
+    attempt.event === 'join' ? holderOfToken(request, attempt) : holderOfCertificate(options, request, attempt)
+  await authorise()
   const body = await readSigningRequestBody(request)
   return await options.gate.run(async () => {
     const signingRequest = await parseSigningRequest(request, body)
@@ -59,6 +61,7 @@ async function answer(options: EdgeCertificateOptions, request: HubRequest, atte
     attempt.key = key
     const authority = request.door.cluster.authority()
     const validity = nodeCertificateValidity(authority, options)
+    const takeName = await authorise()
     await takeName(node, key, validity.notAfterMs)
     const { certificate, chainPem } = await issueNodeCertificate(authority, node, signingRequest.publicKey, validity)
     attempt.serial = certificate.serialNumber

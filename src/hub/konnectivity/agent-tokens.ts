@@ -12,9 +12,9 @@ export interface AgentTokensOptions {
   /** ServiceAccounts, as `NAMESPACE/NAME`. */
   readonly allowed: readonly string[]
   /** Asks the cluster. `undefined`: the token is not good. Rejects where the cluster does not answer. */
-  review(token: string): Promise<ReviewedUser | undefined>
+  readonly review: (token: string) => Promise<ReviewedUser | undefined>
   /** For clusters whose tokens do not name the node: that of a pod, if the pod still has this uid. */
-  nodeOfPod?(namespace: string, name: string, uid: string): Promise<string | undefined>
+  readonly nodeOfPod?: (namespace: string, name: string, uid: string) => Promise<string | undefined>
 }
 
 /** Keys that the API server alone sets. */
@@ -48,7 +48,7 @@ export class AgentTokens {
   }
 
   async #judge(token: string): Promise<{ node: string; account: string }> {
-    const user = await this.#review(token)
+    const user = await answered(this.#options.review(token))
     if (user === undefined) throw new Refusal('token-invalid', 'the cluster does not know this token')
     const [, namespace = '', name = ''] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user.username) ?? []
     const account = `${namespace}/${name}`
@@ -63,21 +63,22 @@ export class AgentTokens {
     return { node, account }
   }
 
-  async #review(token: string): Promise<ReviewedUser | undefined> {
-    try {
-      return await this.#options.review(token)
-    } catch (error) {
-      throw new Refusal('cluster-unavailable', 'the cluster cannot be asked about the token', { cause: error })
-    }
-  }
-
   async #nodeOf({ extra }: ReviewedUser, namespace: string): Promise<string | undefined> {
     const node = only(extra[Extra.nodeName])
     if (node !== undefined) return node
     const podName = only(extra[Extra.podName])
     const podUid = only(extra[Extra.podUid])
     if (podName === undefined || podUid === undefined) return undefined
-    return await this.#options.nodeOfPod?.(namespace, podName, podUid)
+    const { nodeOfPod } = this.#options
+    return nodeOfPod === undefined ? undefined : await answered(nodeOfPod(namespace, podName, podUid))
+  }
+}
+
+async function answered<T>(question: Promise<T>): Promise<T> {
+  try {
+    return await question
+  } catch (error) {
+    throw new Refusal('cluster-unavailable', 'the cluster cannot be asked about the token', { cause: error })
   }
 }
 
