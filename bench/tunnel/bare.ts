@@ -37,7 +37,7 @@ function serveConnect(socket: Socket, toPort: number): void {
   socket.once('data', (head: Buffer) => {
     if (!head.toString('latin1').endsWith(headEnd)) socket.destroy()
     socket.pause()
-    const far = connectTls({ port: toPort, host: '127.0.0.1', rejectUnauthorized: false })
+    const far = connectTls({ port: toPort, host: '127.0.0.1', rejectUnauthorized: false, allowHalfOpen: true })
     far.setNoDelay(true)
     far.on('error', () => socket.destroy())
     far.once('secureConnect', () => {

@@ -38,28 +38,32 @@ function carry(from: Socket, to: Socket, oneWayMs: number): void {
   let underWayBytes = 0
   let isTimed = false
 
+  /** What is written counts as under way until the system has taken it. */
   const deliver = (): void => {
     isTimed = false
     const nowMs = performance.now()
-    let due = 0
+    let [due, dueBytes] = [0, 0]
     to.cork()
     for (const { chunk, dueMs } of pieces) {
-      if (dueMs > nowMs || to.writableNeedDrain) break
+      if (dueMs > nowMs) break
       due += 1
+      dueBytes += chunk?.length ?? 0
       if (chunk === undefined) to.end()
-      else {
-        underWayBytes -= chunk.length
-        to.write(chunk)
-      }
+      else to.write(chunk)
     }
+    // The callback of an empty write comes when everything before it has gone.
+    if (dueBytes > 0 && to.writable) to.write('', () => taken(dueBytes))
     to.uncork()
     pieces.splice(0, due)
-    if (from.isPaused() && underWayBytes < maxUnderWayBytes) from.resume()
     schedule()
+  }
+  const taken = (bytes: number): void => {
+    underWayBytes -= bytes
+    if (from.isPaused() && underWayBytes < maxUnderWayBytes) from.resume()
   }
   const schedule = (): void => {
     const [first] = pieces
-    if (first === undefined || isTimed || to.writableNeedDrain || to.destroyed) return
+    if (first === undefined || isTimed || to.destroyed) return
     isTimed = true
     setTimeout(deliver, Math.max(0, first.dueMs - performance.now()))
   }
@@ -76,5 +80,4 @@ function carry(from: Socket, to: Socket, oneWayMs: number): void {
   from.on('end', () => add(undefined))
   from.on('error', () => {})
   from.on('close', () => setTimeout(() => to.destroy(), oneWayMs * 2 + 100))
-  to.on('drain', schedule)
 }

@@ -39,6 +39,7 @@ export class Line {
     const timer = setTimeout(() => this.#fail('no answer'), openTimeoutMs)
     void this.#opened.catch(() => {}).then(() => clearTimeout(timer))
     this.socket.on('error', (error) => this.#fail(error.message))
+    this.socket.on('end', () => this.#isOpen || this.#fail('ended without an answer'))
     this.socket.on('close', () => this.#fail('closed'))
     this.socket.on('connect', () => this.#onConnect(door))
   }

@@ -96,12 +96,15 @@ export async function measureLatency(bench: Bench): Promise<void> {
 
 export async function measureOpens(bench: Bench, rttMs: number): Promise<void> {
   const { driver, ports, table, settings } = bench
-  await inTurns(bench, async ({ name, door }) => {
+  await inTurns(bench, async ({ name, door, processes }) => {
     const one = await driver.opens({ door: door(ports.port), atATime: 1, ms: settings.ms })
     table.add(`open to first echo, ${rttMs} ms, p50 ms`, 'less', name, one.p50Ms)
     if (rttMs > 0) return
+    const startCpuMs = cpuMs(processes())
     const many = await driver.opens({ door: door(ports.port), atATime: opensAtATime, ms: settings.ms })
+    const usedCpuMs = Math.max(10, cpuMs(processes()) - startCpuMs)
     table.add(`opens, ${opensAtATime} at a time, per s`, 'more', name, many.perSecond)
+    table.add(`opens, ${opensAtATime} at a time, per CPU s`, 'more', name, (many.count * 1000) / usedCpuMs)
     await pause(settleMs)
   })
 }

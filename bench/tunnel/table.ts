@@ -46,6 +46,6 @@ function median(values: readonly number[]): number {
 }
 
 function written(value: number | undefined): string {
-  if (value === undefined || Number.isNaN(value)) return '-'
+  if (value === undefined || !Number.isFinite(value)) return '-'
   return value.toFixed(Math.abs(value) >= 100 ? 0 : 2)
 }

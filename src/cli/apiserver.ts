@@ -57,7 +57,7 @@ async function runApiServer(context: CommandContext, config: ApiServerConfig): P
   const logger = openLog(context, config)
   const health = new HealthChecks(clock)
   const registry = createRoleRegistry(apiServerRole.name, BUILD)
-  const dataDir = new DataDir(config.dataDir, apiServerRole.name)
+  const dataDir = new DataDir(config.dataDir, apiServerRole.name, { hasControlSocket: false })
   const healthServer = new HealthServer({
     address: config.healthAddress,
     health,

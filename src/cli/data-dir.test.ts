@@ -1,4 +1,14 @@
-import { accessSync, chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -83,6 +93,15 @@ describe('DataDir', () => {
     const path = join(dir, 'new')
     vi.mocked(mkdirSync).mockImplementationOnce(failWith(code))
     await expect(new DataDir(path, 'up').start()).rejects.toThrow(`cannot use the data folder ${path}: ${reason}`)
+  })
+
+  it('refuses a path that leaves no room for the control socket, and makes nothing', async () => {
+    const path = join(dir, 'x'.repeat(100))
+    await expect(new DataDir(path, 'edge').start()).rejects.toThrow(
+      'bytes a socket may have; choose a shorter --data-dir',
+    )
+    expect(readdirSync(dir)).toEqual([])
+    await (await new DataDir(path, 'apiserver', { hasControlSocket: false }).start()).stop(never)
   })
 
   it('gives up on a place where nothing can be made', async () => {

@@ -3,6 +3,7 @@
  */
 import { accessSync, constants, mkdirSync, type Stats, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { checkControlPath } from '../telemetry/control-socket.ts'
 import { HEALTHY, type Health, unhealthy } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { CommandError } from './failure.ts'
@@ -15,15 +16,21 @@ export class DataDir implements Part {
   readonly name = 'data-dir'
   readonly #path: string
   readonly #lockPath: string
+  readonly #hasControlSocket: boolean
   #lock: HeldLock | undefined
 
-  /** `role` names the lock file: roles may share a folder, two processes of one role may not. */
-  constructor(path: string, role: string) {
+  /**
+   * `role` names the lock file: roles may share a folder, two processes of one role may not. A role with a control socket there
+   * learns at once that the path is too long for it, before anything is done that cannot be undone, such as joining.
+   */
+  constructor(path: string, role: string, { hasControlSocket = true } = {}) {
     this.#path = path
+    this.#hasControlSocket = hasControlSocket
     this.#lockPath = join(path, `${role}.lock`)
   }
 
   async start(): Promise<RunningPart> {
+    if (this.#hasControlSocket) checkControlPath(this.#path)
     makeDir(this.#path)
     const lock = await this.#takeLock()
     this.#lock = lock

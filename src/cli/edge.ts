@@ -20,7 +20,7 @@ import { loadConfig } from './config/load.ts'
 import type { CommandContext } from './context.ts'
 import { DataDir } from './data-dir.ts'
 import { edgeNetworkSettings } from './edge-network-settings.ts'
-import { UsageError } from './failure.ts'
+import { CommandError, UsageError } from './failure.ts'
 import { runKonnectivityAgent } from './konnectivity-agent.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
 import { readStandardInput } from './standard-input.ts'
@@ -88,6 +88,8 @@ async function runJoin(context: CommandContext, config: EdgeConfig): Promise<voi
       progress: (progress) => context.stderr.write(progressLine(progress)),
     })
     context.stdout.write(joinedText(result, config.dataDir))
+    if (result.outcome === 'unchecked')
+      throw new CommandError(`no hub could be asked whether that still counts: ${result.uncheckedBecause}`)
   } finally {
     await held.stop(AbortSignal.abort())
   }
@@ -97,13 +99,13 @@ function progressLine({ step, total, text, done }: JoinProgress): string {
   return done ? '' : `[${step}/${total}] ${text}\n`
 }
 
-function joinedText({ outcome, identity, uncheckedBecause, tokenFileKept }: JoinResult, dataDir: string): string {
+function joinedText({ outcome, identity, tokenFileKept }: JoinResult, dataDir: string): string {
   const [{ notAfterMs }] = identity.pair.chain
   const until = new Date(notAfterMs).toISOString()
   const done = {
     joined: `joined as node ${identity.node}; the certificate is good until ${until}`,
     'already-joined': `node ${identity.node} has joined before; nothing was changed, the certificate is good until ${until}`,
-    unchecked: `node ${identity.node} has joined before; no hub could be asked whether that still counts: ${uncheckedBecause}`,
+    unchecked: `node ${identity.node} has joined before; nothing was changed`,
   }[outcome]
   const kept = tokenFileKept === undefined ? '' : `warning: the token file is still there: ${tokenFileKept}\n`
   return `${done}\n${kept}next: causeway edge --data-dir ${dataDir}\n`

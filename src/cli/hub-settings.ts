@@ -38,6 +38,9 @@ function checkListed({ clusters }: HubConfig): void {
   const names = clusters.flatMap(namesOf).map((name) => name.toLowerCase())
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) throw new UsageError(`clusters: ${twice} is the server name of two clusters`)
+  const called = clusters.map(calledOf)
+  const same = called.find((name, index) => called.indexOf(name) !== index)
+  if (same !== undefined) throw new UsageError(`clusters: two are called ${same}, in logs, metrics and health checks`)
   const nameless = clusters.findIndex((cluster) => namesOf(cluster).length === 0 && !cluster.default)
   if (clusters.length > 1 && nameless >= 0)
     throw new UsageError(`clusters: number ${nameless + 1} has no DNS name, so that no edge could ask for it`)
@@ -45,6 +48,10 @@ function checkListed({ clusters }: HubConfig): void {
 
 function namesOf({ serverNames, advertise }: ListedClusterConfig): readonly string[] {
   return serverNames.length > 0 ? serverNames : advertise.filter((name) => isIP(name) === 0)
+}
+
+function calledOf(config: ListedClusterConfig): string {
+  return config.name ?? namesOf(config)[0] ?? defaultName
 }
 
 async function servedCluster(
@@ -56,7 +63,7 @@ async function servedCluster(
   const serverNames = namesOf(config)
   return {
     ...clusterSettings(config, client, listen),
-    name: config.name ?? serverNames[0] ?? defaultName,
+    name: calledOf(config),
     serverNames,
     isDefault: config.default,
   }

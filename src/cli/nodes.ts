@@ -5,6 +5,7 @@ import { type Command, Option as CommanderOption } from 'commander'
 import * as v from 'valibot'
 import { ClaimStore } from '../hub/claims/claim-store.ts'
 import { systemRandom } from '../hub/cluster/random.ts'
+import { TokenAdministration } from '../hub/cluster/token-administration.ts'
 import { nodeNameProblem } from '../identity/node-name.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { hubRole } from './config/hub.ts'
@@ -20,7 +21,8 @@ const HELP = `
 With --data-dir a running hub tells what it knows; with --kubeconfig the
 cluster is asked. "forget" releases the name of a node: what its key still
 holds ends on all hubs within seconds, and its certificate is good for nothing
-any more, until the node joins again with a token.
+any more, until the node joins again with a token. Tokens that were made for
+exactly this node are revoked too; one for any node or a pattern is not.
 
 Examples:
   causeway nodes --kubeconfig admin.kubeconfig
@@ -69,24 +71,30 @@ async function ofCluster(context: CommandContext, flags: ClusterFlags): Promise<
 async function forget(context: CommandContext, node: string, flags: ClusterFlags): Promise<void> {
   const problem = nodeNameProblem(node)
   if (problem !== undefined) throw new UsageError(problem)
-  await withClaims(context, flags, async (claims) => {
+  await withClaims(context, flags, async (claims, tokens) => {
+    // Tokens first: what is left of one must not take the name again in between.
+    const revoked = await tokens.revokeFor(node)
     const wasHeld = await claims.forget(node)
     const done = wasHeld
       ? `node ${node} is forgotten`
       : `nobody held the name ${node}; older certificates for it are refused`
-    await print(context, `${done}\n`)
+    const also = revoked.length === 0 ? '' : `\ntokens made for it are revoked too: ${revoked.join(', ')}`
+    await print(context, `${done}${also}\n`)
   })
 }
 
 async function withClaims(
   context: CommandContext,
   flags: ClusterFlags,
-  work: (claims: ClaimStore) => Promise<void>,
+  work: (claims: ClaimStore, tokens: TokenAdministration) => Promise<void>,
 ): Promise<void> {
   const { clock, stderr } = context
   const logger = createLogger({ level: 'warn', format: 'human', destination: stderr, clock })
   const { namespace } = flags
   await withClient(context, flags, (client) =>
-    work(new ClaimStore({ client, namespace, clock, random: systemRandom, logger })),
+    work(
+      new ClaimStore({ client, namespace, clock, random: systemRandom, logger }),
+      new TokenAdministration({ client, namespace, clock }),
+    ),
   )
 }

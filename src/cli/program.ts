@@ -19,8 +19,9 @@ import { addUpCommand } from './up.ts'
 import { addVersionCommand } from './version.ts'
 
 const HELP = `
-Every flag is also a key in a YAML file (--config) and an environment variable:
---health-address of "up" is healthAddress and CAUSEWAY_UP_HEALTH_ADDRESS.
+Every flag of the roles (up, apiserver, hub, edge) is also a key in a YAML file
+(--config) and an environment variable: --health-address of "up" is
+healthAddress and CAUSEWAY_UP_HEALTH_ADDRESS. Other commands have flags only.
 A flag wins over the environment, that over the file, that over the default.
 
 Data stays in ./.causeway unless --data-dir says otherwise.

@@ -24,7 +24,7 @@ export interface ClusterWatchdogOptions {
   readonly clock: Clock
   readonly logger: Logger
   /** Ends every session of the cluster. */
-  endSessions(): void
+  readonly endSessions: () => void
 }
 
 export interface ClusterStatus {
@@ -86,12 +86,13 @@ export class ClusterWatchdog implements Part {
     if (ageMs > SESSIONS_MAX_CLAIMS_AGE_MS) endSessions()
     if (isFresh === this.#wasFresh) return
     this.#wasFresh = isFresh
-    if (isFresh) return logger.info({ cluster }, 'the cluster answers again')
     const limits = { maxAgeMs: CLAIMS_MAX_AGE_MS, sessionsEndAfterMs: SESSIONS_MAX_CLAIMS_AGE_MS }
-    logger.error(
-      { cluster, err: failure, ...limits },
-      'the cluster does not answer; no node is let in until it does, and sessions go on for a while',
-    )
+    if (isFresh) logger.info({ cluster }, 'the cluster answers again')
+    else
+      logger.error(
+        { cluster, err: failure, ...limits },
+        'the cluster does not answer; no node is let in until it does, and sessions go on for a while',
+      )
   }
 }
 

@@ -13,6 +13,7 @@ import { Budget } from '../tunnel/yamux/budget.ts'
 import { certificateRoutes } from './certificates/certificate-routes.ts'
 import { CertificateMetrics } from './certificates/metrics.ts'
 import type { NodeCertificates } from './certificates/node-certificates.ts'
+import { MAX_SIGNINGS_IN_FLIGHT, MAX_SIGNINGS_QUEUED, SigningBudget } from './certificates/signing-budget.ts'
 import { createClaimMetrics } from './claims/metrics.ts'
 import { createClusterMetrics } from './cluster-watchdog.ts'
 import {
@@ -96,7 +97,12 @@ export async function composeHub(options: HubOptions): Promise<ComposedHub> {
       edgeCertificateRoute({ clock, attempts, gate, lifeMs: certificateLifeMs, graceMs: renewalGraceMs }),
       // For nodes, by their certificate.
       nodeRoute({ clock, attempts }),
-      ...certificateRoutes({ clock, certificatesOf: certificatesBehind(clusters) }),
+      ...certificateRoutes({
+        clock,
+        budget: new SigningBudget(clock),
+        gate: new WorkGate(MAX_SIGNINGS_IN_FLIGHT, MAX_SIGNINGS_QUEUED),
+        certificatesOf: certificatesBehind(clusters),
+      }),
     ],
     clock,
     metrics,

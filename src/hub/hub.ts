@@ -1,7 +1,7 @@
 /** The hub as one part of a process. */
 import { type Health, unhealthy } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
-import { formatAddress } from '../telemetry/listen.ts'
+import { checkCanListen, formatAddress, type ListenAddress } from '../telemetry/listen.ts'
 import { startInOrder } from '../telemetry/part-group.ts'
 import type { Claim } from './claims/claim.ts'
 import type { ClusterStatus } from './cluster-watchdog.ts'
@@ -46,6 +46,8 @@ export class Hub implements Part {
   }
 
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
+    // Putting the hub together writes into the cluster; one that cannot serve must not get so far.
+    for (const address of portsOf(this.#options)) await checkCanListen(address)
     const composed = await composeHub(this.#options)
     const running = await startInOrder(composed.parts, signal, fail)
     this.#composed = composed
@@ -56,4 +58,10 @@ export class Hub implements Part {
     if (this.#composed === undefined) throw new Error('the hub has not been started')
     return this.#composed
   }
+}
+
+function portsOf({ listen, joinListen, clusters }: HubOptions): readonly ListenAddress[] {
+  const fronts = clusters.flatMap(({ connectFronts, grpcFronts }) => [...connectFronts, ...grpcFronts])
+  const frontPorts = fronts.flatMap((front) => (front.kind === 'tcp' ? [front.listen] : []))
+  return [listen, ...(joinListen === undefined ? [] : [joinListen]), ...frontPorts]
 }

@@ -31,6 +31,8 @@ const statusOf = {
   /** The signing request does not say exactly what the hub wants signed; the answer says what that is. */
   'content-mismatch': 422,
   'too-many-failures': 429,
+  /** One node asks for more than a node needs. */
+  'too-many-requests': 429,
   internal: 500,
   /** The cluster did not sign, and says so. */
   'not-issued': 502,

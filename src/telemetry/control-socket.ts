@@ -24,6 +24,18 @@ export class ControlSocketError extends Error {
   override readonly name = 'ControlSocketError'
 }
 
+/** Throws a `ControlSocketError` if the path of the folder leaves no room for the socket's name. */
+export function checkControlPath(folder: string): void {
+  checkPath(join(folder, CONTROL_SOCKET_NAME))
+}
+
+function checkPath(path: string): string {
+  if (Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES) return path
+  throw new ControlSocketError(
+    `the path ${path} is longer than the ${MAX_SOCKET_PATH_BYTES} bytes a socket may have; choose a shorter --data-dir`,
+  )
+}
+
 export class ControlSocket implements Part {
   readonly name = 'control socket'
   readonly #path: string
@@ -36,11 +48,7 @@ export class ControlSocket implements Part {
   }
 
   async start(_signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
-    const path = this.#path
-    if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES)
-      throw new ControlSocketError(
-        `the path ${path} is longer than the ${MAX_SOCKET_PATH_BYTES} bytes a socket may have; choose a shorter --data-dir`,
-      )
+    const path = checkPath(this.#path)
     rmSync(path, { force: true })
     const server = this.#createServer()
     const drain = new HttpDrain(server)

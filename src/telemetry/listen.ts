@@ -1,7 +1,7 @@
 /**
  * Opening a listener, with errors a person can act on.
  */
-import type { AddressInfo, Server } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 
 export interface ListenAddress {
   readonly host: string
@@ -50,4 +50,16 @@ export function listen(server: Server, address: ListenAddress): Promise<ListenAd
       resolve({ host: bound.address, port: bound.port })
     })
   })
+}
+
+/**
+ * Throws the `ListenError` that `listen` would throw now, and leaves nothing open: for programs that have much to do, and to
+ * undo, before they listen.
+ */
+export async function checkCanListen(address: ListenAddress): Promise<void> {
+  // Any free port will do, and there is one.
+  if (address.port === 0) return
+  const server = createServer()
+  await listen(server, address)
+  await new Promise<void>((resolve) => server.close(() => resolve()))
 }

@@ -72,7 +72,8 @@ async function joinAs(node: string, text: string): Promise<JoinResult & { files:
 }
 
 function clientOf({ identity, files }: Awaited<ReturnType<typeof joinAs>>) {
-  const trust = new LearntTrust(identity.hubCa, files, logger)
+  const { node, hubCa: certificates, pair } = identity
+  const trust = new LearntTrust({ node, certificates, ownChain: () => pair.chain, files, clock, logger })
   const hubs = parseHubUrls([hub.url])
   return {
     trust,
@@ -109,7 +110,9 @@ describe('replacing the CA', () => {
 
     // An edge that knows only the old CA follows the cross-certificate, and learns.
     const { hubClient, trust } = clientOf(asleep)
-    await trust.learn((await hubClient.checkIn()).hubCa)
+    await trust.learn(await hubClient.checkIn())
+    expect(trust.problem).toBeUndefined()
+    expect(trust.isOwnIssuerReplaced).toBe(true)
     expect(trust.certificates.map(({ fingerprint }) => fingerprint)).toEqual([
       signing.fingerprint,
       previous[0]?.fingerprint,
@@ -125,10 +128,13 @@ describe('replacing the CA', () => {
     expect(verifyCertificate(renewed, { ...checks, trust: previous }).ok).toBe(true)
 
     // A token from before still finds the CA that it names; new ones name the new CA.
-    expect((await joinAs('latecomer', oldToken)).outcome).toBe('joined')
+    const latecomer = await joinAs('latecomer', oldToken)
+    expect(latecomer.outcome).toBe('joined')
     expect((await joinAs('newcomer', await mint())).identity.hubCa[0]?.fingerprint).toBe(signing.fingerprint)
 
-    await retirePrevious(options)
+    // One has a certificate of the old CA, the other has not shown that the new one arrived.
+    await expect(retirePrevious(options)).rejects.toThrow(/2 of 4 nodes .*: asleep, witness\. /)
+    await retirePrevious({ ...options, force: true })
     const witness = await anyEdge()
     const untilRefused = async (): Promise<string> => {
       for (let look = 0; look < 200; look++) {
@@ -143,5 +149,10 @@ describe('replacing the CA', () => {
     }
     // Its certificate is one of the old CA, which nobody trusts any more.
     expect(await untilRefused()).toBe('certificate-invalid')
+
+    // One that has a certificate of the new CA and pinned the old one still learns.
+    const late = clientOf(latecomer)
+    await late.trust.learn(await late.hubClient.checkIn())
+    expect(late.trust.certificates.map(({ fingerprint }) => fingerprint)).toEqual([signing.fingerprint])
   })
 })

@@ -73,6 +73,8 @@ export class EdgeHub {
   kubernetesCa: Certificate
   /** What `GET /k8s/ca.crt` says. */
   kubernetesCaPem: string
+  /** Whose signatures on the certificates of edges count. */
+  trusted: readonly Certificate[]
   claims = new Map<string, Claim>()
   readonly nodesInCluster = new Set<string>()
   certificateLifeMs: number
@@ -92,6 +94,7 @@ export class EdgeHub {
   private constructor(options: EdgeHubOptions, authority: CertificateAuthority, kubernetesCa: Certificate) {
     this.clock = options.clock
     this.authority = authority
+    this.trusted = [authority.certificate]
     this.caPem = certificatePem(authority.certificate)
     this.kubernetesCa = kubernetesCa
     this.kubernetesCaPem = certificatePem(kubernetesCa)
@@ -243,7 +246,7 @@ export class EdgeHub {
     if (peer === undefined) throw new Refusal('certificate-missing', 'a client certificate is needed')
     const { certificate, intermediates } = peer
     const nowMs = this.clock.nowMs()
-    const trust = [this.authority.certificate]
+    const trust = this.trusted
     const verdict = verifyCertificate(certificate, { trust, intermediates, usage: 'clientAuth', atMs: nowMs, graceMs })
     if (!verdict.ok)
       throw new Refusal(verdict.reason === 'expired' ? 'certificate-expired' : 'certificate-invalid', verdict.message)

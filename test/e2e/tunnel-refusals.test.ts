@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 
 /** Of a range for examples, which no machine has. */
-const foreignAddress = '192.0.2.77'
+const foreignAddress = '198.51.100.77'
 const some = ['--target', 'kube-apiserver:6443:16443']
 
 describe.concurrent('causeway edge refuses', () => {

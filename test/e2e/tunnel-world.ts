@@ -140,10 +140,12 @@ export class TunnelWorld {
 
 /** A stream that lasts, and what came over it so far. */
 export class Watching {
+  readonly #response: IncomingMessage
   #text = ''
   #problem: string | undefined
 
   constructor(response: IncomingMessage) {
+    this.#response = response
     response.setEncoding('utf8')
     response.on('data', (text: string) => {
       this.#text += text
@@ -165,6 +167,10 @@ export class Watching {
 
   get problem(): string | undefined {
     return this.#problem
+  }
+
+  end(): void {
+    this.#response.destroy()
   }
 }
 

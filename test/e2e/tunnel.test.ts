@@ -6,7 +6,8 @@ import { endAll } from './harness.ts'
 import type { RunningHub } from './hub-cluster.ts'
 import { linesOf, TunnelWorld, Wire } from './tunnel-world.ts'
 
-vi.setConfig({ testTimeout: 120_000 })
+// Most of them wait for a link to be given up: together they take no longer than one.
+vi.setConfig({ testTimeout: 120_000, maxConcurrency: 10 })
 
 const patience = { timeout: 30_000, interval: 200 }
 /** A dead link is noticed after three silent intervals of ten seconds, and then a session is made anew. */
@@ -41,7 +42,7 @@ async function stopped({ process }: { process: RunningHub['process'] }): Promise
 
 describe.concurrent('a forward', () => {
   it('leads a client to the API server, and everybody can see the link', async () => {
-    const edge = await world.edge('edge-1', { hubs: [hub.url] })
+    const edge = await world.edge('edge-1', { hubs: [hub.url], flags: ['--drain-timeout', '1s'] })
     expect(await world.get(edge.port)).toMatchObject({ status: 200 })
     expect(await world.links('edge-1')).toEqual([
       expect.objectContaining({ hub: hub.url, state: 'up', carrier: expect.stringMatching(/^tls /) as unknown }),
@@ -134,6 +135,29 @@ describe.concurrent('a link', () => {
     await stopped(edge)
   })
 
+  it('to a hub that drains goes on with the streams it has, while new ones take the other hub', async () => {
+    const names = ['draining-a', 'draining-b'] as const
+    const hubs = await Promise.all(names.map(async (name) => await world.cluster.hub(name, '--drain-timeout', '30s')))
+    const edge = await world.edge('edge-10', { hubs: hubs.map(({ url }) => url) })
+    await vi.waitFor(
+      async () => expect((await world.links('edge-10')).map(({ state }) => state)).toEqual(['up', 'up']),
+      patience,
+    )
+    const watching = await world.watch(edge.port)
+    const streams = (await world.links('edge-10')).map((link) => link.streams)
+    expect(streams.reduce((sum, count) => sum + count)).toBe(1)
+    const drained = hubs[streams.indexOf(1)]?.process
+    drained?.kill('SIGTERM')
+    await drained?.logged('stopping')
+    for (let turn = 0; turn < 5; turn++) expect(await world.ask(edge.port)).toBe('default')
+    await addConfigMap('while-draining')
+    await vi.waitFor(() => expect(watching.added).toContain('while-draining'), patience)
+    expect(watching.problem).toBeUndefined()
+    watching.end()
+    expect(await drained?.exited).toEqual({ code: 0, signal: null })
+    await stopped(edge)
+  })
+
   it('comes back by itself after its only hub was stopped and started, and until then clients are told at once', async () => {
     const first = await world.cluster.hub('restarting')
     const edge = await world.edge('edge-5', { hubs: [first.url] })
@@ -195,7 +219,7 @@ describe.concurrent('a link', () => {
   })
 
   it('under a renewed certificate keeps the streams that began under the old one', async () => {
-    const hasty = await world.cluster.hub('hasty', '--certificate-life', '40s')
+    const hasty = await world.cluster.hub('hasty', '--certificate-life', '48s')
     const edge = await world.edge('edge-9', { hubs: [hasty.url] })
     const watching = await world.watch(edge.port)
     await edge.process.logged('certificate renewed')

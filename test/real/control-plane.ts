@@ -51,6 +51,8 @@ export interface ControlPlaneOptions {
   readonly etcdFlags?: readonly string[]
   /** Whether pods need a ServiceAccount, as they do in a cluster. */
   readonly checksServiceAccounts?: boolean
+  /** Addresses in the certificate of kube-apiserver besides that of loopback. */
+  readonly serverAddresses?: readonly string[]
   /** Whether etcd waits for its disk; suites are faster without. */
   readonly durable?: boolean
 }
@@ -128,12 +130,9 @@ class LocalControlPlane implements ControlPlane {
 
   async start(): Promise<void> {
     await writeAuthority(this.directory)
-    await issueCertificate(
-      this.directory,
-      'apiserver',
-      '/CN=kube-apiserver',
-      'DNS:kubernetes,DNS:localhost,IP:127.0.0.1',
-    )
+    const addresses = ['127.0.0.1', ...(this.#options.serverAddresses ?? [])].map((address) => `IP:${address}`)
+    const serverNames = ['DNS:kubernetes', 'DNS:localhost', ...addresses].join()
+    await issueCertificate(this.directory, 'apiserver', '/CN=kube-apiserver', serverNames)
     await issueCertificate(this.directory, 'admin', '/O=system:masters/CN=admin', undefined)
     const serviceAccountKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
     await writeFile(this.#file('sa.key'), serviceAccountKey.export({ type: 'pkcs8', format: 'pem' }))

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { endAll } from '../e2e/harness.ts'
 import { HubCluster } from '../e2e/hub-cluster.ts'
-import { type ControlPlane, Daemon, kubectl, startControlPlane } from './control-plane.ts'
+import { type ControlPlane, type ControlPlaneOptions, Daemon, kubectl, startControlPlane } from './control-plane.ts'
 
 export const HUB_NAMESPACE = 'causeway-system'
 export const HUB_USER = `system:serviceaccount:${HUB_NAMESPACE}:causeway-hub`
@@ -14,7 +14,11 @@ export interface HubPlane {
 }
 
 export async function startHubPlane(...apiServerFlags: string[]): Promise<HubPlane> {
-  const plane = await startControlPlane({ apiServerFlags })
+  return await startHubPlaneWith({ apiServerFlags })
+}
+
+export async function startHubPlaneWith(options: ControlPlaneOptions): Promise<HubPlane> {
+  const plane = await startControlPlane(options)
   await kubectl(plane, ['apply', '-f', join(import.meta.dirname, '../../deploy/hub-rbac.yaml')])
   const signers = await Daemon.start('kube-controller-manager', plane.directory, [
     `--kubeconfig=${plane.kubeconfigFile}`,

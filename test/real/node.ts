@@ -4,13 +4,18 @@
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import { Daemon, freePorts } from './control-plane.ts'
+import { systemClock } from '../../src/telemetry/clock.ts'
+import { Daemon, freePorts, peersDirectory } from './control-plane.ts'
 
 const run = promisify(execFile)
+
+const containerdTimeoutMs = 30_000
+const containerdPollMs = 200
+const logLinks = '/var/log/containers'
 
 export interface NodeOptions {
   readonly name: string
@@ -18,6 +23,14 @@ export interface NodeOptions {
   readonly caPem: string
   /** Lets the kubelet ask for its first certificate. */
   readonly bootstrapToken: string
+  /** Any free one without it. */
+  readonly kubeletPort?: number
+  /** A name of `ip netns`; the node has no other network then. */
+  readonly networkNamespace?: string
+  /** Where there is no default route to find it by. */
+  readonly nodeIp?: string
+  /** An archive of images, of which this is the one to hold pods together; without it no pod can run. */
+  readonly images?: { readonly archive: string; readonly sandbox: string }
 }
 
 export interface RealNode {
@@ -42,16 +55,21 @@ export async function startNode(options: NodeOptions): Promise<RealNode> {
   const directory = await mkdtemp(join(tmpdir(), 'causeway-node-'))
   const daemons: Daemon[] = []
   const stop = async (): Promise<void> => {
-    for (const daemon of daemons.toReversed()) await daemon.kill()
+    const [containerd, kubelet] = daemons
+    await kubelet?.kill()
+    if (containerd !== undefined && !containerd.ended) await endContainers(directory)
+    await containerd?.kill()
     await unmountAll(directory)
+    await removeLogLinks(directory)
     await restoreKernelSettings(settings)
     await rm(directory, { recursive: true, force: true })
   }
   try {
     await mkdir(join(directory, 'cni'))
-    await writeFile(join(directory, 'containerd.toml'), containerdConfig(directory))
+    await writeFile(join(directory, 'containerd.toml'), containerdConfig(directory, options.images?.sandbox))
     const containerd = ['--config', join(directory, 'containerd.toml')]
-    daemons.push(await Daemon.start('containerd', directory, containerd, findProgram('containerd')))
+    daemons.push(await startInNamespace('containerd', directory, containerd, options.networkNamespace))
+    if (options.images !== undefined) await importImages(directory, options.images.archive)
     daemons.push(await startKubelet(directory, options))
     return {
       addNetwork: () => writeFile(join(directory, 'cni', '10-pods.conflist'), JSON.stringify(networkConfig)),
@@ -63,20 +81,36 @@ export async function startNode(options: NodeOptions): Promise<RealNode> {
   }
 }
 
-async function startKubelet(directory: string, { name, server, caPem, bootstrapToken }: NodeOptions): Promise<Daemon> {
+async function startKubelet(directory: string, options: NodeOptions): Promise<Daemon> {
+  const { name, server, caPem, bootstrapToken, networkNamespace, nodeIp } = options
   const file = (base: string): string => join(directory, base)
   await writeFile(file('ca.crt'), caPem)
-  const [port = 0] = await freePorts(1)
+  const port = options.kubeletPort ?? (await freePorts(1))[0] ?? 0
   await writeFile(file('kubelet.json'), JSON.stringify(kubeletConfig(directory, port)))
   await writeFile(file('bootstrap.kubeconfig'), JSON.stringify(bootstrapConfig(server, file('ca.crt'), bootstrapToken)))
-  return await Daemon.start('kubelet', directory, [
+  const args = [
     `--config=${file('kubelet.json')}`,
     `--bootstrap-kubeconfig=${file('bootstrap.kubeconfig')}`,
     `--kubeconfig=${file('kubelet.kubeconfig')}`,
     `--hostname-override=${name}`,
     `--root-dir=${file('kubelet')}`,
     `--cert-dir=${file('pki')}`,
-  ])
+    ...(nodeIp === undefined ? [] : [`--node-ip=${nodeIp}`]),
+  ]
+  return await startInNamespace('kubelet', directory, args, networkNamespace)
+}
+
+/** By `nsenter`: `ip netns exec` gives a new /sys, in which the kubelet finds no control groups. */
+async function startInNamespace(
+  name: 'containerd' | 'kubelet',
+  directory: string,
+  args: readonly string[],
+  networkNamespace: string | undefined,
+): Promise<Daemon> {
+  const program = name === 'kubelet' ? join(peersDirectory(), name) : findProgram(name)
+  if (networkNamespace === undefined) return await Daemon.start(name, directory, args, program)
+  const entered = [`--net=/run/netns/${networkNamespace}`, program ?? name, ...args]
+  return await Daemon.start(name, directory, entered, 'nsenter')
 }
 
 function kubeletConfig(directory: string, port: number): object {
@@ -96,6 +130,7 @@ function kubeletConfig(directory: string, port: number): object {
     healthzPort: 0,
     containerRuntimeEndpoint: `unix://${socketOf(directory)}`,
     resolvConf: '/etc/resolv.conf',
+    podLogsDir: join(directory, 'pod-logs'),
     // Whatever the machine has: old control groups, swap, a firewall that is none of our business.
     cgroupDriver: 'cgroupfs',
     cgroupsPerQOS: false,
@@ -119,7 +154,7 @@ function bootstrapConfig(server: string, caFile: string, token: string): object 
 }
 
 /** The `native` snapshotter works on every file system; a container without CAP_SYS_RESOURCE cannot raise OOM scores. */
-function containerdConfig(directory: string): string {
+function containerdConfig(directory: string, sandboxImage: string | undefined): string {
   const text = (value: string): string => JSON.stringify(value)
   return [
     'version = 2',
@@ -129,6 +164,7 @@ function containerdConfig(directory: string): string {
     `address = ${text(socketOf(directory))}`,
     '[plugins."io.containerd.grpc.v1.cri"]',
     'restrict_oom_score_adj = true',
+    ...(sandboxImage === undefined ? [] : [`sandbox_image = ${text(sandboxImage)}`]),
     '[plugins."io.containerd.grpc.v1.cri".cni]',
     `bin_dir = ${text(join(directory, 'cni-bin'))}`,
     `conf_dir = ${text(join(directory, 'cni'))}`,
@@ -142,6 +178,41 @@ const networkConfig = { cniVersion: '0.4.0', name: 'pods', plugins: [{ type: 'br
 
 function socketOf(directory: string): string {
   return join(directory, 'containerd.sock')
+}
+
+/** Asks containerd until it is there to answer. */
+async function importImages(directory: string, archive: string): Promise<void> {
+  const deadlineMs = systemClock.monotonicMs() + containerdTimeoutMs
+  while (!(await ctr(directory, 'version').then(Boolean, () => false))) {
+    if (systemClock.monotonicMs() > deadlineMs) throw new Error('containerd does not answer')
+    await systemClock.sleep(containerdPollMs)
+  }
+  await ctr(directory, 'images', 'import', '--snapshotter', 'native', archive)
+}
+
+/** Containers outlive the kubelet and containerd. Those of a pod share a process that may end under the next call. */
+async function endContainers(directory: string): Promise<void> {
+  const deadlineMs = systemClock.monotonicMs() + containerdTimeoutMs
+  for (;;) {
+    const containers = (await ctr(directory, 'tasks', 'list', '--quiet')).split('\n').filter((id) => id !== '')
+    if (containers.length === 0) return
+    if (systemClock.monotonicMs() > deadlineMs) throw new Error(`containers do not end: ${containers.join(', ')}`)
+    for (const id of containers) await ctr(directory, 'tasks', 'delete', '--force', id).catch(() => {})
+  }
+}
+
+async function ctr(directory: string, ...args: string[]): Promise<string> {
+  const { stdout } = await run('ctr', ['--address', socketOf(directory), '--namespace', 'k8s.io', ...args])
+  return stdout
+}
+
+/** The kubelet leaves links to the logs of its pods where agents for logs look for them. */
+async function removeLogLinks(directory: string): Promise<void> {
+  const links = await readdir(logLinks).catch(() => [])
+  for (const link of links.map((name) => join(logLinks, name))) {
+    const leadsTo = await readlink(link).catch(() => '')
+    if (leadsTo.startsWith(`${directory}/`)) await rm(link)
+  }
 }
 
 /** The kubelet mounts its folder over itself and tokens into it, and a killed one takes nothing away. */

@@ -33,6 +33,13 @@ function cells(line: string): string[] {
     .map((cell) => cell.trim())
 }
 
+/** The members of a union of texts, wherever it is declared. */
+function membersOf(type: string): string[] {
+  const [, rest = ''] = everything.split(`export type ${type} =`)
+  const [union = ''] = rest.split(/\n\n/)
+  return [...union.matchAll(/'([a-z-]+)'/g)].map(([, member = '']) => member)
+}
+
 describe('docs/errors.md', () => {
   it('has the exit codes', () => {
     expect(rows('Exit codes').map(([code, name]) => [name, Number(code)])).toEqual(Object.entries(EXIT_CODES))
@@ -45,14 +52,35 @@ describe('docs/errors.md', () => {
   })
 
   it('has no message that nobody says', () => {
-    const titles = ['The command line and the configuration', 'Starting the API server', 'While it runs']
+    const titles = [
+      'The command line and the configuration',
+      'Starting the API server',
+      'While it runs',
+      'Starting the hub',
+      'While the hub runs',
+      'While the edge runs',
+    ]
     const messages = titles.flatMap((title) => rows(title).map(([message = '']) => message.replaceAll('`', '')))
-    expect(messages.length).toBeGreaterThan(20)
+    for (const title of titles) expect(rows(title), title).not.toEqual([])
+    expect(messages.length).toBeGreaterThan(50)
     const pieces = messages.flatMap((message) => message.split('...').map((piece) => piece.replace(/^[ :]+/, '')))
     const unknown = pieces.filter(
       (piece) => piece !== '' && !wordsOfOthers.includes(piece) && !everything.includes(piece),
     )
     expect(unknown).toEqual([])
+  })
+
+  it('has every code of a failed join that is not the hub’s, and no other', () => {
+    const edge = sources.filter(([file]) => file.startsWith('edge/join/')).map(([, text]) => text)
+    const own = edge
+      .flatMap((text) => [...text.matchAll(/(?:new JoinError\(\w+,|code:) '([a-z-]+)'/g)])
+      .map(([, code]) => code)
+    const unions = ['HubNetworkCode', 'HubTlsCode'].flatMap((name) => membersOf(name))
+    const tokens = membersOf('JoinTokenProblem').map((problem) => `token-${problem}`)
+    const listed = rows('Joining').map(([code = '']) => code.replaceAll('`', ''))
+    expect(own.length).toBeGreaterThan(5)
+    expect(new Set(listed)).toEqual(new Set([...own, ...unions, ...tokens]))
+    expect(listed).toHaveLength(new Set(listed).size)
   })
 
   it('has every reason of a Status that the API server gives', () => {

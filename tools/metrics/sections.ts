@@ -13,6 +13,7 @@ import { createNetworkMetrics } from '../../src/edge/network/network-metrics.ts'
 import { createKeeperMetrics } from '../../src/edge/rotation/keeper-metrics.ts'
 import { CertificateMetrics } from '../../src/hub/certificates/metrics.ts'
 import { createClaimMetrics } from '../../src/hub/claims/metrics.ts'
+import { createClusterMetrics } from '../../src/hub/cluster-watchdog.ts'
 import { createFrontMetrics } from '../../src/hub/fronts/metrics.ts'
 import { createJoinMetrics } from '../../src/hub/join/metrics.ts'
 import { createAgentMetrics } from '../../src/hub/konnectivity/metrics.ts'
@@ -61,6 +62,7 @@ function hubRegistry(): Registry {
   createJoinMetrics(registry, new WorkGate())
   new CertificateMetrics(registry).decided('approved')
   createClaimMetrics(registry, () => [], systemClock)
+  createClusterMetrics(registry, () => [])
   new SessionMetrics(registry, new Budget()).crossed('sessions')
   createTargetMetrics(registry, new DialSlots())
   createFrontMetrics(registry)

@@ -239,7 +239,9 @@ describe('several hubs', () => {
     hub.before = busy
     const error = await errorOf(client([stranger.url, hub.url]).kubernetesCa())
     expect(error).toMatchObject({ kind: 'refusal', code: 'overloaded', retryable: true })
-    expect(error.message).toMatch(/^none of 2 hubs could be used: https:.* by another CA .*; https:\S+: later$/)
+    expect(error.message).toMatch(
+      /^none of 2 hubs could be used: https:.* no CA that is trusted here .*; https:\S+: later$/,
+    )
   })
 })
 

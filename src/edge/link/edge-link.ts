@@ -253,8 +253,8 @@ export class EdgeLink {
     // The hub may have answered and ended the session in one breath.
     if (driver.error !== undefined) throw driver.error
     const { logger, metrics } = this.#options
-    const { description: carrier, rttMs } = driver
-    logger.info({ hub: this.hub, carrier, rttMs, session: attempt }, 'session up')
+    const { description: carrier, rttMs = 0 } = driver
+    logger.info({ hub: this.hub, carrier, rttMs: Math.round(rttMs), session: attempt }, 'session up')
     metrics.attempt('ok')
     this.#feed({ type: 'dialled', attempt })
     // A hub that stops may have said so before it answered.

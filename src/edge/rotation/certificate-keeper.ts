@@ -28,10 +28,11 @@ import {
   nextAction,
   type RotationAction,
   type RotationState,
+  toBePresentedAgain,
 } from './rotation-core.ts'
 
 /** Timers count no time that a machine slept, and clocks are set; so the date is looked at again at least this often. */
-export const MAX_KEEPER_WAIT_MS = 300_000
+export const MAX_KEEPER_WAIT_MS = 60_000
 
 /** Who issues the certificates. */
 export interface CertificateSource {
@@ -158,12 +159,15 @@ export class CertificateKeeper implements Part {
   async #present(signal: AbortSignal): Promise<void> {
     const { name, clock, random, present, logger } = this.#options
     const shown = await present?.(signal)
+    const nowMs = clock.nowMs()
     const wasRefused = this.#state.phase === 'rejoin-needed'
-    this.#state = afterPresented(this.#state, clock.nowMs(), random)
+    this.#state = afterPresented(this.#state, nowMs)
+    if (shown === undefined) return
+    this.#state = toBePresentedAgain(this.#state, nowMs, random)
     logger[wasRefused ? 'info' : 'debug']({ certificate: name }, 'the hub has seen the certificate')
     const certificate = this.#pair?.chain[0]
-    if (shown?.isIssuerReplaced !== true || certificate === undefined) return
-    this.#state = afterNewCa(this.#state, certificate, clock.nowMs(), random)
+    if (!shown.isIssuerReplaced || certificate === undefined) return
+    this.#state = afterNewCa(this.#state, certificate, nowMs, random)
     const renewal = isoTime(this.#state.rotateAtMs)
     logger.info({ certificate: name, renewal }, 'the hub signs with another CA by now; the certificate is renewed soon')
   }

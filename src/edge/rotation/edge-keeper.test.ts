@@ -1,7 +1,9 @@
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { CrashStates, DAY_MS, EdgeHub } from '../../../test/contract/edge-hub.ts'
+import { CrashStates, DAY_MS, EdgeHub, makeCa } from '../../../test/contract/edge-hub.ts'
 import { type DiskContent, FragileDisk } from '../../../test/contract/fragile-disk.ts'
+import { certificatePem } from '../../identity/certificate.ts'
+import { issueCertificate, validityFromNow } from '../../identity/issue.ts'
 import { keyFingerprint } from '../../identity/keys.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import type { RunningPart } from '../../telemetry/lifecycle.ts'
@@ -9,15 +11,16 @@ import { createLogger } from '../../telemetry/logger.ts'
 import { EdgeFiles } from '../identity/edge-files.ts'
 import { loadJoinedIdentity } from '../identity/edge-identity.ts'
 import { joinHub } from '../join/join.ts'
-import type { CertificateKeeper } from './certificate-keeper.ts'
-import { createEdgeKeeper, type EdgeKeeperOptions } from './edge-keeper.ts'
+import { type CertificateKeeper, MAX_KEEPER_WAIT_MS } from './certificate-keeper.ts'
+import { createEdgeKeeper, type EdgeKeeper, type EdgeKeeperOptions } from './edge-keeper.ts'
 import { createKeeperMetrics } from './keeper-metrics.ts'
-import { REJOIN_RECHECK_MS } from './rotation-core.ts'
+import { NEW_CA_RENEWAL_SPREAD_MS, REJOIN_RECHECK_MS, UNTRUSTED_HUB_TOLERATED_MS } from './rotation-core.ts'
 
 let clock: ManualClock
 let hub: EdgeHub
 let disk: FragileDisk
 let registry: Registry
+let lines: string[]
 const started: RunningPart[] = []
 
 beforeEach(async () => {
@@ -25,6 +28,7 @@ beforeEach(async () => {
   hub = await EdgeHub.start({ clock })
   disk = new FragileDisk()
   registry = new Registry()
+  lines = []
   const token = { kind: 'text', text: await hub.mint() } as const
   await joinHub({ files: new EdgeFiles('/d', disk), hubs: [hub.url], node: 'edge-1', token, clock, random: () => 0.5 })
 })
@@ -39,15 +43,20 @@ async function stopAll(): Promise<void> {
 }
 
 async function startKeeper(on = disk, options: Partial<EdgeKeeperOptions> = {}): Promise<CertificateKeeper> {
+  const { keeper } = await createKeeper(on, options)
+  started.push(await keeper.start())
+  return keeper
+}
+
+async function createKeeper(on = disk, options: Partial<EdgeKeeperOptions> = {}): Promise<EdgeKeeper> {
   const files = new EdgeFiles('/d', on)
   const identity = await loadJoinedIdentity(files, clock.nowMs())
   if (identity === undefined) throw new Error('the edge has not joined')
   registry = new Registry()
   const metrics = createKeeperMetrics(registry)
-  const logger = createLogger({ level: 'fatal', format: 'json', destination: { write: () => {} }, clock })
-  const { keeper } = createEdgeKeeper({ identity, files, clock, random: () => 0.5, logger, metrics, ...options })
-  started.push(await keeper.start())
-  return keeper
+  const destination = { write: (line: string) => void lines.push(line) }
+  const logger = createLogger({ level: 'warn', format: 'json', destination, clock })
+  return createEdgeKeeper({ identity, files, clock, random: () => 0.5, logger, metrics, ...options })
 }
 
 /** Lets sockets and promises take their turns until something is so. */
@@ -65,10 +74,16 @@ function holder(): string | undefined {
 
 const keyOf = (keeper: CertificateKeeper): string => keyFingerprint(keeper.current()!.privateKey)
 
-/** To the moment drawn, which the loop notices within one of its waits. */
-async function goToRotation(keeper: CertificateKeeper): Promise<void> {
-  await clock.advance(keeper.state().rotateAtMs - clock.nowMs())
+/**
+ * As if the machine had slept until the loop's next look: time that passed step by step would run out for every request on
+ * the way.
+ */
+async function sleepUntil(atMs: number): Promise<void> {
+  clock.jumpTo(atMs - MAX_KEEPER_WAIT_MS)
+  await clock.advance(MAX_KEEPER_WAIT_MS)
 }
+
+const goToRotation = async (keeper: CertificateKeeper): Promise<void> => await sleepUntil(keeper.state().rotateAtMs)
 
 async function rotations(): Promise<Record<string, number>> {
   const metric = await registry.getSingleMetric('causeway_edge_rotations_total')?.get()
@@ -81,7 +96,8 @@ describe('the keeper of the edge certificate', () => {
     const first = keeper.current()
     await inPhase(keeper, 'waiting')
     expect(hub.log.at(-1)).toBe('GET /v1/node')
-    await clock.advance(keeper.state().rotateAtMs - clock.nowMs() - 1)
+    await sleepUntil(keeper.state().rotateAtMs - 1)
+    await until(() => (keeper.state().presentAtMs ?? 0) > clock.nowMs())
     expect(keeper.current()).toBe(first)
     await clock.advance(1)
     await until(() => keeper.current() !== first)
@@ -171,6 +187,105 @@ describe('the keeper of the edge certificate', () => {
     const keeper = await startKeeper()
     await inPhase(keeper, 'rejoin-needed')
     expect((keeper.health() as { reason: string }).reason).toContain('was forgotten at')
+  })
+
+  it('finds out that it was forgotten while it ran, says so, and what to type', async () => {
+    const keeper = await startKeeper()
+    await inPhase(keeper, 'waiting')
+    expect(keeper.health().ok).toBe(true)
+    hub.forget('edge-1')
+    await sleepUntil(keeper.state().presentAtMs ?? 0)
+    await inPhase(keeper, 'rejoin-needed')
+    expect((keeper.health() as { reason: string }).reason).toMatch(
+      /was forgotten at .*causeway token create --node edge-1.*causeway edge join .*--data-dir \/d$/,
+    )
+    expect(lines.join('')).toContain('was forgotten at')
+    expect(lines.join('')).not.toContain('stack')
+  })
+
+  it('asks within a minute when the links were turned away', async () => {
+    let isDoubted = false
+    const keeper = await startKeeper(disk, { isDoubted: () => isDoubted })
+    await inPhase(keeper, 'waiting')
+    hub.forget('edge-1')
+    isDoubted = true
+    await clock.advance(MAX_KEEPER_WAIT_MS)
+    await inPhase(keeper, 'rejoin-needed')
+  })
+
+  it('renews within minutes when the hub signs with another CA', async () => {
+    await clock.advance(DAY_MS)
+    const before = hub.authority.certificate
+    const next = await makeCa(clock, 'causeway-next')
+    const { subject, publicKey } = next.certificate
+    const cross = await issueCertificate(
+      hub.authority,
+      { subject, ca: {}, ...validityFromNow(clock, 100 * DAY_MS) },
+      publicKey,
+    )
+    const signedBy = (keeper: CertificateKeeper): string => keeper.current()?.chain[0].issuer[0]?.value ?? ''
+    hub.before = ({ path }) => {
+      if (path === '/edge.crt') hub.authority = next
+      const status = { node: 'edge-1', key: '', certificateEnds: '', crossCertificates: certificatePem(cross) }
+      const hubCa = certificatePem(next.certificate, before)
+      return path === '/v1/node' ? { status: 200, body: JSON.stringify({ ...status, hubCa }) } : undefined
+    }
+    const { health, keeper } = await createKeeper()
+    started.push(await keeper.start())
+    await inPhase(keeper, 'waiting')
+    expect(keeper.state().rotateAtMs).toBe(clock.nowMs() + NEW_CA_RENEWAL_SPREAD_MS / 2)
+    const old = signedBy(keeper)
+    hub.trusted = [before, next.certificate]
+    await clock.advance(NEW_CA_RENEWAL_SPREAD_MS / 2)
+    await until(() => signedBy(keeper) !== old)
+    await inPhase(keeper, 'waiting')
+    expect(keeper.state().rotateAtMs).toBeGreaterThan(clock.nowMs() + 10 * DAY_MS)
+    expect(health()).toEqual({ ok: true })
+  })
+
+  it('is unhealthy with a CA that nobody vouches for, though nothing changes', async () => {
+    const stranger = certificatePem((await makeCa(clock, 'evil')).certificate)
+    const status = { node: 'edge-1', key: '', certificateEnds: '', hubCa: stranger }
+    hub.before = ({ path }) => (path === '/v1/node' ? { status: 200, body: JSON.stringify(status) } : undefined)
+    const { health, hubCa, keeper } = await createKeeper()
+    started.push(await keeper.start())
+    await inPhase(keeper, 'waiting')
+    expect(health()).toMatchObject({ ok: false, reason: expect.stringContaining('vouches for CN=evil') as string })
+    expect(hubCa()).toHaveLength(1)
+  })
+
+  it('is unhealthy, with advice, when no hub has been ours for a while', async () => {
+    const other = await EdgeHub.start({ clock })
+    const keeper = await startKeeper(disk, { hubs: [other.url] })
+    await until(() => keeper.state().failures > 0)
+    expect(keeper.health().ok).toBe(true)
+    clock.jumpTo(clock.nowMs() + UNTRUSTED_HUB_TOLERATED_MS)
+    expect((keeper.health() as { reason: string }).reason).toMatch(
+      /no hub can be shown to be ours: .*key id.*causeway edge join/,
+    )
+    await other.stop()
+  })
+
+  it('remembers other addresses once the hub was found there, and not before', async () => {
+    const files = new EdgeFiles('/d', disk)
+    const nowhere = await startKeeper(disk, { hubs: ['https://127.0.0.1:1'] })
+    await until(() => nowhere.state().failures > 0)
+    expect((await files.readRecord())?.hubs).toEqual([hub.url])
+    await stopAll()
+    const moved = hub.url.replace('127.0.0.1', 'localhost')
+    const keeper = await startKeeper(disk, { hubs: [moved] })
+    await inPhase(keeper, 'waiting')
+    expect((await files.readRecord())?.hubs).toEqual([moved])
+    expect((await files.readRecord())?.rotation?.atMs).toBe(keeper.state().rotateAtMs)
+  })
+
+  it('names the clock when it makes the certificate of the hub look over', async () => {
+    const keeper = await startKeeper()
+    await inPhase(keeper, 'waiting')
+    await sleepUntil(clock.nowMs() + 400 * DAY_MS)
+    await until(() => keeper.state().failures > 0)
+    const { reason } = keeper.health() as { reason: string }
+    expect(reason).toContain(`the clock here says ${new Date(clock.nowMs()).toISOString()}`)
   })
 
   it('keeps trying while no hub is there, and stays healthy as long as the certificate lives', async () => {

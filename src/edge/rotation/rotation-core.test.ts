@@ -2,14 +2,22 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   afterFailure,
+  afterNewCa,
   afterPresented,
   afterRenewed,
   beginRotation,
+  CHECK_IN_INTERVAL_MS,
+  DOUBTED_CHECK_IN_MS,
+  isHubLost,
+  MIN_AGE_FOR_NEW_CA_MS,
+  NEW_CA_RENEWAL_SPREAD_MS,
   nextAction,
   REJOIN_RECHECK_MS,
   ROTATION_RETRY_FIRST_MS,
   ROTATION_RETRY_MAX_MS,
   type RotationState,
+  toBePresentedAgain,
+  UNTRUSTED_HUB_TOLERATED_MS,
 } from './rotation-core.ts'
 
 const certificate = { fingerprint: 'a', notBeforeMs: 0, notAfterMs: 1_000_000 }
@@ -54,7 +62,7 @@ describe('the begin', () => {
 
 describe('success', () => {
   it('leads from showing to waiting, and from renewing to showing', () => {
-    expect(afterPresented(beginRotation(certificate, undefined, 0, half), 10, half)).toMatchObject({ phase: 'waiting' })
+    expect(afterPresented(beginRotation(certificate, undefined, 0, half), 10)).toMatchObject({ phase: 'waiting' })
     expect(nextAction(waiting, 10)).toEqual({ action: 'renew', atMs: 800_000 })
     const renewed = afterRenewed({ fingerprint: 'b', notBeforeMs: 800_000, notAfterMs: 1_800_000 }, 800_000, half)
     expect(renewed).toEqual({ phase: 'presenting', rotateAtMs: 1_600_000, attemptAtMs: 800_000, failures: 0 })
@@ -124,12 +132,77 @@ describe('failure', () => {
     const state = afterFailure({ ...waiting, phase: 'presenting' }, 'present', refused, 10, half)
     expect(state.phase).toBe('rejoin-needed')
     expect(nextAction(state, 10).action).toBe('present')
-    expect(afterPresented(state, 20, half).phase).toBe('waiting')
+    expect(afterPresented(state, 20).phase).toBe('waiting')
   })
 
   it('renews at once when only the clock of the hub finds the certificate expired', () => {
     const refused = { code: 'certificate-expired', message: 'late' }
     const state = afterFailure({ ...waiting, phase: 'presenting' }, 'present', refused, 10, half)
     expect(nextAction(state, 10)).toEqual({ action: 'renew', atMs: 10 })
+  })
+})
+
+describe('a certificate that all is well with', () => {
+  const dayMs = 86_400_000
+  const calm = toBePresentedAgain({ ...waiting, rotateAtMs: 20 * dayMs, attemptAtMs: dayMs }, dayMs, half)
+
+  it('is shown again after about the interval, at a moment drawn', () => {
+    expect(nextAction(calm, dayMs)).toEqual({ action: 'present', atMs: dayMs + CHECK_IN_INTERVAL_MS })
+    fc.assert(
+      fc.property(dice, (drawn) => {
+        const { presentAtMs = 0 } = toBePresentedAgain(calm, 0, () => drawn)
+        expect(presentAtMs).toBeGreaterThanOrEqual(CHECK_IN_INTERVAL_MS / 2)
+        expect(presentAtMs).toBeLessThanOrEqual(CHECK_IN_INTERVAL_MS * 1.5)
+      }),
+    )
+  })
+
+  it('is renewed, not shown, once that is due', () => {
+    expect(nextAction(calm, 20 * dayMs)).toEqual({ action: 'renew', atMs: 20 * dayMs })
+  })
+
+  it('is shown sooner when somebody doubts it, but never in a circle', () => {
+    expect(nextAction(calm, 2 * dayMs, true)).toEqual({ action: 'present', atMs: dayMs + DOUBTED_CHECK_IN_MS })
+    const shown = toBePresentedAgain(afterPresented(calm, 2 * dayMs), 2 * dayMs, half)
+    expect(nextAction(shown, 2 * dayMs, true).atMs).toBe(2 * dayMs + DOUBTED_CHECK_IN_MS)
+  })
+
+  it('is renewed within minutes when the hub signs with another CA', () => {
+    fc.assert(
+      fc.property(dice, (drawn) => {
+        const { rotateAtMs } = afterNewCa(calm, { notBeforeMs: 0, notAfterMs: 30 * dayMs }, dayMs, () => drawn)
+        expect(rotateAtMs).toBeGreaterThanOrEqual(dayMs)
+        expect(rotateAtMs).toBeLessThanOrEqual(dayMs + NEW_CA_RENEWAL_SPREAD_MS)
+      }),
+    )
+  })
+
+  it('is left alone for a while when it is new, and never renewed later than it would be', () => {
+    const fresh = { notBeforeMs: dayMs, notAfterMs: 30 * dayMs }
+    expect(afterNewCa(calm, fresh, dayMs, () => 0).rotateAtMs).toBe(dayMs + MIN_AGE_FOR_NEW_CA_MS)
+    const due = { ...calm, rotateAtMs: dayMs + 1 }
+    expect(afterNewCa(due, fresh, dayMs, half).rotateAtMs).toBe(dayMs + 1)
+  })
+})
+
+describe('a hub that is none of ours', () => {
+  const untrusted = { code: 'hub-untrusted', message: 'a stranger' }
+  const lostFor = (state: RotationState, nowMs: number): RotationState =>
+    afterFailure(state, 'present', untrusted, nowMs, half)
+
+  it('is taken for lost when it stays so, though the network comes and goes', () => {
+    let state = lostFor(waiting, 1_000)
+    expect(isHubLost(state, 1_000)).toBe(false)
+    state = afterFailure(state, 'present', { code: 'unreachable', message: 'no route' }, 2_000, half)
+    state = lostFor(state, 3_000)
+    expect(isHubLost(state, 1_000 + UNTRUSTED_HUB_TOLERATED_MS - 1)).toBe(false)
+    expect(isHubLost(state, 1_000 + UNTRUSTED_HUB_TOLERATED_MS)).toBe(true)
+  })
+
+  it('is forgiven as soon as the hub answers, well or not', () => {
+    const state = lostFor(waiting, 0)
+    const busy = afterFailure(state, 'present', { code: 'overloaded', message: 'later' }, 1_000, half)
+    expect(isHubLost(busy, 10 * UNTRUSTED_HUB_TOLERATED_MS)).toBe(false)
+    expect(isHubLost(afterPresented(state, 1_000), 10 * UNTRUSTED_HUB_TOLERATED_MS)).toBe(false)
   })
 })

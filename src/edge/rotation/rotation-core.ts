@@ -21,7 +21,7 @@ export const REJOIN_RECHECK_MS = 900_000
 /** A CA that is being replaced, and a name that was taken back, are known to every edge within a quarter of a day or so. */
 export const CHECK_IN_INTERVAL_MS = 6 * 60 * 60 * 1000
 /** Somebody else on this machine was told that the certificate does not count: what the hub says to us about it shows soon. */
-export const DOUBTED_CHECK_IN_MS = 300_000
+export const DOUBTED_CHECK_IN_MS = 60_000
 /** Edges that hear of a new CA renew within this time, each at another moment, so that a hub can follow. */
 export const NEW_CA_RENEWAL_SPREAD_MS = 600_000
 /** While hubs do not agree which CA signs, a certificate that was just renewed would be renewed in a circle. */
@@ -79,23 +79,28 @@ export interface NextAction {
 /** `isDoubted`: somebody else was told that the certificate does not count. */
 export function nextAction(state: RotationState, nowMs: number, isDoubted = false): NextAction {
   const { phase, rotateAtMs, attemptAtMs } = state
-  if (phase === 'waiting') return nextWhileWaiting(state, isDoubted)
+  if (phase === 'waiting') return nextWhileWaiting(state, nowMs, isDoubted)
   // Showing a certificate that is due anyhow would be for nothing: the request for the next one shows it too.
   const isDue = phase === 'renewing' || nowMs >= rotateAtMs
   return { action: isDue ? 'renew' : 'present', atMs: attemptAtMs }
 }
 
-function nextWhileWaiting(state: RotationState, isDoubted: boolean): NextAction {
+function nextWhileWaiting(state: RotationState, nowMs: number, isDoubted: boolean): NextAction {
   const { rotateAtMs, attemptAtMs, presentAtMs = Number.POSITIVE_INFINITY } = state
   const renewAtMs = Math.max(rotateAtMs, attemptAtMs)
   const showAtMs = isDoubted ? Math.min(presentAtMs, attemptAtMs + DOUBTED_CHECK_IN_MS) : presentAtMs
-  return showAtMs < renewAtMs ? { action: 'present', atMs: showAtMs } : { action: 'renew', atMs: renewAtMs }
+  return showAtMs < renewAtMs && nowMs < renewAtMs
+    ? { action: 'present', atMs: showAtMs }
+    : { action: 'renew', atMs: renewAtMs }
 }
 
-export function afterPresented({ rotateAtMs }: RotationState, nowMs: number, random: () => number): RotationState {
-  // Spread, so that edges that started together do not ask together for ever.
-  const presentAtMs = nowMs + Math.round(CHECK_IN_INTERVAL_MS * (0.5 + random()))
-  return { phase: 'waiting', rotateAtMs, attemptAtMs: nowMs, failures: 0, presentAtMs }
+export function afterPresented({ rotateAtMs }: RotationState, nowMs: number): RotationState {
+  return { phase: 'waiting', rotateAtMs, attemptAtMs: nowMs, failures: 0 }
+}
+
+/** Spread, so that edges that started together do not ask together for ever. */
+export function toBePresentedAgain(state: RotationState, nowMs: number, random: () => number): RotationState {
+  return { ...state, presentAtMs: nowMs + Math.round(CHECK_IN_INTERVAL_MS * (0.5 + random())) }
 }
 
 /** The hub signs with another CA by now, and the one before will not count for ever: renewed soon instead of in months. */

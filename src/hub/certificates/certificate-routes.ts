@@ -2,11 +2,13 @@
 import type { Clock } from '../../telemetry/clock.ts'
 import { onBehalfOfEdge } from '../cluster/cluster-error.ts'
 import { parseSigningRequest, readSigningRequestBody } from '../join/signing-request.ts'
+import type { WorkGate } from '../serving/admission.ts'
 import type { ClusterDoor } from '../serving/connection.ts'
 import { type HubRequest, type HubResponse, jsonResponse, pemResponse } from '../serving/http-message.ts'
 import type { Route } from '../serving/http-routes.ts'
-import { checkPeer } from '../serving/peer-check.ts'
+import { checkPeer, type EdgePeer } from '../serving/peer-check.ts'
 import type { NodeCertificates } from './node-certificates.ts'
+import type { SigningBudget } from './signing-budget.ts'
 import { describeContent, PURPOSES, type Purpose } from './template.ts'
 
 /** A signer that did not answer one long wait is slow or absent; asking at once again would only keep both busy. */
@@ -17,6 +19,8 @@ export const SIGNING_TIMEOUT_MS = 60_000
 
 export interface CertificateRoutesOptions {
   readonly clock: Clock
+  readonly budget: SigningBudget
+  readonly gate: WorkGate
   certificatesOf(door: ClusterDoor): NodeCertificates
 }
 
@@ -36,12 +40,27 @@ async function tell(options: CertificateRoutesOptions, purpose: Purpose, request
   return jsonResponse(200, describeContent(content))
 }
 
+/** Who asks is looked at again whenever time has passed: a forgotten node gets nothing that it asked for before. */
 async function sign(options: CertificateRoutesOptions, purpose: Purpose, request: HubRequest): Promise<HubResponse> {
-  const { node } = await checkPeer(request.peer, request.door.cluster, options)
-  const signingRequest = await parseSigningRequest(request, await readSigningRequestBody(request))
-  const certificates = options.certificatesOf(request.door)
-  const pem = await onBehalfOfEdge(() => certificates.request(node, purpose, signingRequest, request.signal))
-  if (pem !== undefined) return pemResponse(pem)
+  const { door, peer, signal } = request
+  const check = (): Promise<EdgePeer> => checkPeer(peer, door.cluster, options)
+  const { node } = await check()
+  const leave = options.budget.enter(door.cluster.name, node)
+  try {
+    const body = await readSigningRequestBody(request)
+    const pem = await options.gate.run(async () => {
+      const signingRequest = await parseSigningRequest(request, body)
+      await check()
+      return await onBehalfOfEdge(() => options.certificatesOf(door).request(node, purpose, signingRequest, signal))
+    }, signal)
+    await check()
+    return pem === undefined ? pending() : pemResponse(pem)
+  } finally {
+    leave()
+  }
+}
+
+function pending(): HubResponse {
   const message = 'the cluster has not signed the certificate yet; send the same request again'
   return jsonResponse(202, { code: 'pending', message }, { 'retry-after': `${PENDING_RETRY_AFTER_SECONDS}` })
 }

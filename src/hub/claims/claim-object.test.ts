@@ -7,7 +7,8 @@ import { claimObject, claimOf, isSameClaim } from './claim-object.ts'
 
 const key = 'ab'.repeat(32)
 const held: Claim = { state: 'held', node: 'edge-1', current: key, heldSinceMs: 1_000 }
-const full: Claim = { ...held, next: 'cd'.repeat(32), tokenId: 't1', certificateEndsMs: 2_000 }
+const noted = { tokenId: 't1', certificateEndsMs: 2_000, issuer: 'ef'.repeat(32), forgotten: [key, '01'.repeat(32)] }
+const full: Claim = { ...held, next: 'cd'.repeat(32), ...noted }
 const released: Claim = { state: 'released', node: 'edge-1', releasedAtMs: 3_000 }
 
 describe('a claim as an object', () => {
@@ -15,6 +16,7 @@ describe('a claim as an object', () => {
     ['held', held],
     ['in rotation', full],
     ['released', released],
+    ['released by keys', { ...released, forgotten: [key] }],
   ])('is read back: %s', (_what, claim) => {
     const object = claimObject(claim, 'ns')
     expect(claimOf(object)).toEqual(claim)
@@ -45,6 +47,8 @@ describe('a damaged claim is an error that names it', () => {
     ['no current key', withData({ current: '' }), /no field current/],
     ['a current key that is none', withData({ current: 'A' }), /current is no key fingerprint/],
     ['a next key that is none', withData({ next: `${key} ` }), /next is no key fingerprint/],
+    ['an issuer that is none', withData({ issuer: 'CA' }), /issuer is no key fingerprint/],
+    ['forgotten keys that are none', withData({ forgotten: `${key} A` }), /forgotten is no list of key fingerprints/],
     ['a time that is none', withData({ heldSince: 'yesterday' }), /heldSince is no time/],
     ['an end that is none', withData({ certificateEnds: '2026-13-01T00:00:00Z' }), /certificateEnds is no time/],
     ['released at no time', withData({ state: 'released' }), /no field releasedAt/],

@@ -17,6 +17,7 @@ import { ClaimStore } from './claim-store.ts'
 
 const node = 'edge-1'
 const [keyA, keyB, keyC] = ['aa', 'bb', 'cc'].map((text) => text.repeat(32)) as [string, string, string]
+let caKey = 'ca'.repeat(32)
 const logger = pino({ level: 'silent' })
 
 let server: OwnApiServer
@@ -47,7 +48,8 @@ interface Hub {
 function hub(fateOf: (index: number, path: string) => Fate = () => 'pass', clock = systemClock): Hub {
   const transport = new UnreliableTransport(server.connection, (index, { path }) => fateOf(index, path))
   const client = server.client(transport)
-  const claims = new ClaimStore({ client, namespace, clock, random: systemRandom, logger })
+  const issuer = (): string => caKey
+  const claims = new ClaimStore({ client, namespace, clock, random: systemRandom, logger, issuer })
   const changes: [string, Claim | undefined][] = []
   const waiting = new Set<() => void>()
   claims.onChange((name, claim) => {
@@ -198,6 +200,18 @@ describe('claims in the cluster', () => {
     expect((await claims.list()).claims).toMatchObject([{ current: keyA, certificateEndsMs: endsMs + 2_000 }])
   })
 
+  it('record which CA signed it', async () => {
+    const { claims } = hub()
+    const before = caKey
+    await claims.byToken(joining(keyA))
+    expect((await claims.list()).claims).toMatchObject([{ issuer: before }])
+    caKey = 'cb'.repeat(32)
+    await claims.byCertificate({ ...certificate(keyA), issuer: caKey })
+    expect((await claims.list()).claims).toMatchObject([{ issuer: before }])
+    await claims.byRotation(node, keyA, keyB, endsMs)
+    expect((await claims.list()).claims).toMatchObject([{ issuer: caKey }])
+  })
+
   it('cost one request where nobody has the name', async () => {
     const { claims, transport } = hub()
     await claims.byToken(joining(keyA))
@@ -223,6 +237,20 @@ describe('forgetting a node', () => {
     await expect(claims.forget(node)).resolves.toBe(false)
     expect(await codeOf(hub().claims.byCertificate(certificate(keyA)))).toBe('certificate-revoked')
     await expect(claims.forget(node)).resolves.toBe(false)
+  })
+
+  it('stays so when the clock of the hub that issued the certificate is ahead', async () => {
+    const { claims } = hub()
+    await claims.byToken(joining(keyA))
+    await claims.byRotation(node, keyA, keyB, endsMs)
+    await claims.forget(node)
+    const ahead = systemClock.nowMs() + 3_600_000
+    for (const key of [keyA, keyB])
+      expect(await codeOf(hub().claims.byCertificate(certificate(key, ahead)))).toBe('certificate-revoked')
+    await claims.byToken(joining(keyC))
+    await claims.forget(node)
+    for (const key of [keyA, keyB, keyC])
+      expect(await codeOf(hub().claims.byCertificate(certificate(key, ahead)))).toBe('certificate-revoked')
   })
 
   it('counts by the time of the cluster, not by that of the operator', async () => {

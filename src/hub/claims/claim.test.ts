@@ -8,7 +8,9 @@ import {
   claimByToken,
   type HeldClaim,
   type Joining,
+  MAX_FORGOTTEN_KEYS,
   type ReleasedClaim,
+  releaseClaim,
 } from './claim.ts'
 
 const node = 'edge-1'
@@ -115,6 +117,59 @@ describe('presenting a certificate', () => {
       current: 'A',
       heldSinceMs: nowMs,
     })
+  })
+})
+
+describe('forgetting', () => {
+  const later = { node, notBeforeMs: nowMs + 1_000_000, nowMs }
+
+  it('refuses the keys that held the name whatever their dates say: the clock of the hub may be ahead', () => {
+    const mark = releaseClaim(rotating, node, nowMs)
+    expect(mark).toEqual({ state: 'released', node, releasedAtMs: nowMs, forgotten: ['A', 'B'] })
+    for (const key of ['A', 'B'])
+      expect(codeOf(() => claimByCertificate(mark, { ...later, key }))).toBe('certificate-revoked')
+    expect(claimByCertificate(mark, { ...later, key: 'C' })).toMatchObject({ current: 'C', forgotten: ['A', 'B'] })
+  })
+
+  it('remembers the keys of every time before, also across a new holder', () => {
+    const first = releaseClaim(held, node, nowMs)
+    const token = { id: 't1', namesNode: true }
+    const again = claimByToken(first, { node, key: 'C', token, nodeExists: false, nowMs })
+    const mark = releaseClaim(again, node, nowMs)
+    expect(mark.forgotten).toEqual(['C', 'A'])
+    expect(releaseClaim(mark, node, nowMs).forgotten).toEqual(['C', 'A'])
+    expect(releaseClaim(undefined, node, nowMs)).toEqual({ state: 'released', node, releasedAtMs: nowMs })
+  })
+
+  it('is undone for a key by a token, and by nothing else', () => {
+    const token = { id: 't1', namesNode: false }
+    const back = claimByToken(releaseClaim(held, node, nowMs), { node, key: 'A', token, nodeExists: false, nowMs })
+    expect(back).toEqual({ state: 'held', node, current: 'A', heldSinceMs: nowMs, tokenId: 't1' })
+  })
+
+  it('keeps the latest keys where there are too many', () => {
+    let mark = releaseClaim(undefined, node, 0)
+    for (let index = 0; index <= MAX_FORGOTTEN_KEYS; index++)
+      mark = releaseClaim({ ...held, current: `${index}`, forgotten: mark.forgotten ?? [] }, node, 0)
+    expect(mark.forgotten).toHaveLength(MAX_FORGOTTEN_KEYS)
+    expect(mark.forgotten?.[0]).toBe(`${MAX_FORGOTTEN_KEYS}`)
+    expect(mark.forgotten).not.toContain('0')
+  })
+})
+
+describe('what is noted of a certificate that is presented', () => {
+  const presented = { node, key: 'A', notBeforeMs: 600, notAfterMs: 5_000, issuer: 'ca', nowMs }
+
+  it('is its end and its CA, for a name that it claims', () => {
+    const claim = { state: 'held', node, current: 'A', heldSinceMs: nowMs, certificateEndsMs: 5_000, issuer: 'ca' }
+    expect(claimByCertificate(undefined, presented)).toEqual(claim)
+    expect(claimByCertificate(released, presented)).toEqual(claim)
+  })
+
+  it('is what was not known yet; what was noted at the issue stays', () => {
+    expect(claimByCertificate(held, presented)).toEqual({ ...held, issuer: 'ca' })
+    const known = { ...held, issuer: 'newer' }
+    expect(claimByCertificate(known, presented)).toBe(known)
   })
 })
 

@@ -13,6 +13,7 @@ import { CLAIMS_ANSWER_TIMEOUT_MS, CLAIMS_WATCH_SECONDS, type Freshness } from '
 
 const initialEventsEnd = 'k8s.io/initial-events-end'
 const labelSelector = CLAIM_LABEL
+const watchMs = CLAIMS_WATCH_SECONDS * 1000
 
 export class ProvenSource implements ReflectorSource<ConfigMap> {
   readonly #maps: ReflectorSource<ConfigMap>
@@ -69,7 +70,8 @@ class ProvenWatch implements WatchSource<ConfigMap> {
     this.#clock = clock
     this.#freshness = freshness
     this.#isComplete = !isSnapshot
-    if (this.#isComplete) this.#limit()
+    // The server ends it first, unless it is cut off; ending it from here costs the connection.
+    if (this.#isComplete) this.#endAfter(watchMs + CLAIMS_ANSWER_TIMEOUT_MS)
   }
 
   close(): void {
@@ -93,13 +95,12 @@ class ProvenWatch implements WatchSource<ConfigMap> {
     const isEnd = type === 'BOOKMARK' && object.metadata?.annotations?.[initialEventsEnd] === 'true'
     if (isEnd && !this.#isComplete) {
       this.#isComplete = true
-      this.#limit()
+      this.#endAfter(watchMs)
     }
     if (this.#isComplete) this.#freshness.proven(this.#clock.monotonicMs())
   }
 
-  #limit(): void {
-    const limitMs = CLAIMS_WATCH_SECONDS * 1000 + CLAIMS_ANSWER_TIMEOUT_MS
-    this.#cancel = this.#clock.schedule(limitMs, () => this.#watch.close())
+  #endAfter(durationMs: number): void {
+    this.#cancel = this.#clock.schedule(durationMs, () => this.#watch.close())
   }
 }

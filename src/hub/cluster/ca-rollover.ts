@@ -1,7 +1,7 @@
 /**
  * Replacing the CA while edges are out there. The new CA is certified by the old one as well, and that cross-certificate
  * travels with everything the new one signs: an edge that trusts only the old CA, because it slept through the change, can
- * still follow the chain. The old CA stays trusted until it is retired.
+ * still follow the chain, also after the old CA was retired. Until then certificates of edges that it signed count.
  */
 import { type Certificate, certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
@@ -22,6 +22,8 @@ import { changeShared } from './shared-object.ts'
 
 /** Each adds a certificate to every handshake; by then the oldest have to be retired. */
 export const MAX_TRUSTED_CAS = 4
+/** With the certificate they come with they fit into the longest chain that a peer reads. */
+export const MAX_CHAIN_ABOVE = 6
 /** How many of the nodes that would be cut off are named; the list of nodes has them all. */
 export const MAX_NODES_NAMED = 20
 const nameBytes = 4
@@ -60,7 +62,7 @@ export async function rollOver(options: RolloverOptions): Promise<Rollover> {
       [CA_FIELDS.key]: privateKeyPem(privateKey),
       [CA_FIELDS.previous]: certificatePem(...present.trust),
       // After one's own cross-certificate those of the CAs before, for edges that slept even longer.
-      [CA_FIELDS.cross]: certificatePem(cross, ...present.chainAbove),
+      [CA_FIELDS.cross]: certificatePem(...[cross, ...present.chainAbove].slice(0, MAX_CHAIN_ABOVE)),
     })
     return { ...secret, data }
   })
@@ -82,7 +84,8 @@ export async function retirePrevious(options: RetireOptions): Promise<Rollover> 
       const { claims } = await listClaims(client.resource(configMaps).in(namespace))
       refuseToCutOff(claims, keyFingerprint(signing.certificate.publicKey))
     }
-    const { [CA_FIELDS.previous]: _trusted, [CA_FIELDS.cross]: _cross, ...data } = secret.data ?? {}
+    // The cross-certificates stay: whoever knows only an old CA still finds the hub, and hears what to do.
+    const { [CA_FIELDS.previous]: _trusted, ...data } = secret.data ?? {}
     return { ...secret, data }
   })
 }

@@ -355,3 +355,21 @@ describe('the shared token', () => {
     expect((await tokens.list()).records).toHaveLength(1)
   })
 })
+
+describe('forgetting a node', () => {
+  it('revokes the tokens for exactly that node, used up or not, and no others', async () => {
+    const [open, used, pattern, other, any] = await Promise.all(
+      [{ node: 'edge-1' }, { node: 'edge-1', uses: 1 }, { node: 'edge-*' }, { node: 'edge-10' }, {}].map((wish) =>
+        tokens.create(wish),
+      ),
+    )
+    const usedJwt = jwtOf(used!.text)
+    await cluster.tokens.use(await cluster.tokens.verify(usedJwt), 'edge-1', keyA)
+    expect((await tokens.revokeFor('edge-1')).toSorted()).toEqual([open!.id, used!.id].toSorted())
+    expect(await codeOf(cluster.tokens.verify(jwtOf(open!.text)))).toBe('token-revoked')
+    expect(await codeOf(cluster.tokens.verify(usedJwt))).toBe('token-revoked')
+    for (const { text } of [pattern!, other!, any!])
+      expect(await codeOf(cluster.tokens.verify(jwtOf(text)))).toBe('allowed')
+    expect(await tokens.revokeFor('edge-1')).toEqual([])
+  })
+})

@@ -42,7 +42,8 @@ export interface Mint {
 
 /** The record is written first: a token that is out in the world is always on record. */
 export async function mintToken(wish: TokenWish, { clock, random, keys, records, info }: Mint): Promise<MintedToken> {
-  checkWish(wish)
+  const problem = tokenWishProblem(wish)
+  if (problem !== undefined) throw new ClusterError(problem.message)
   const { node, uses, lifeMs = DEFAULT_TOKEN_LIFE_MS } = wish
   const { id: audience, kubernetes, hubCa } = await info()
   const key = await keys.signingKey()
@@ -67,18 +68,30 @@ export async function mintToken(wish: TokenWish, { clock, random, keys, records,
   return { text, id, expiresMs }
 }
 
-function checkWish({ node, uses, lifeMs }: TokenWish): void {
+export interface TokenWishProblem {
+  readonly member: keyof TokenWish
+  readonly message: string
+}
+
+/** The first thing about the wish that cannot be. */
+export function tokenWishProblem({ node, uses, lifeMs }: TokenWish): TokenWishProblem | undefined {
   const problem = node === undefined ? undefined : patternProblem(node)
-  if (problem !== undefined) throw new ClusterError(problem)
+  if (problem !== undefined) return { member: 'node', message: problem }
   if (uses !== undefined && !(Number.isInteger(uses) && uses >= 1 && uses <= MAX_TOKEN_USES))
-    throw new ClusterError(`a token can be limited to 1 to ${MAX_TOKEN_USES} uses, not to ${uses}`)
+    return { member: 'uses', message: `a token can be limited to 1 to ${MAX_TOKEN_USES} uses, not to ${uses}` }
   if (lifeMs !== undefined && !(lifeMs >= MIN_TOKEN_LIFE_MS && lifeMs <= MAX_TOKEN_LIFE_MS))
-    throw new ClusterError(`a token can live for 1 second to ${MAX_TOKEN_LIFE_MS / 86_400_000} days`)
+    return { member: 'lifeMs', message: `a token can live for 1 second to ${MAX_TOKEN_LIFE_MS / 86_400_000} days` }
+  return undefined
+}
+
+/** Whether a token for it may take a name that is in use: one with a `*` never may, whatever it happens to match. */
+export function isExactName(node: string): boolean {
+  return !node.includes('*')
 }
 
 /** A pattern is right if some node name can match it: each `*` may stand for a letter, a dot, or nothing. */
 function patternProblem(pattern: string): string | undefined {
-  if (!pattern.includes('*')) return nodeNameProblem(pattern)
+  if (isExactName(pattern)) return nodeNameProblem(pattern)
   const isPossible = /^[a-z0-9*]([-.a-z0-9*]*[a-z0-9*])?$/.test(pattern) && !/\.\.|\.-|-\./.test(pattern)
   if (isPossible && pattern.length <= MAX_NODE_NAME_LENGTH) return undefined
   return `no node name can match ${JSON.stringify(pattern)}: use lower case letters, digits, "-", "." and "*"`

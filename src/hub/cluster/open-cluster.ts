@@ -10,6 +10,7 @@ import type { Part } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { ClaimStore } from '../claims/claim-store.ts'
 import { type AuthorityFiles, AuthorityLoader, isSameAuthority, type LoadedAuthority } from './authority.ts'
+import { checkCaSeparation } from './ca-separation.ts'
 import type { Cluster } from './cluster.ts'
 import { explained } from './cluster-error.ts'
 import { readClusterInfo } from './cluster-info.ts'
@@ -81,9 +82,6 @@ export async function openCluster(given: OpenClusterOptions): Promise<OpenCluste
 
   await ensureNamespace(client, namespace)
   const authority = await authorities.load()
-  const certificate = await certificates.load(authority)
-  const keys = new TokenKeys(options)
-  await explained('load the keys of join tokens', () => keys.load())
   const findTrust = () =>
     findKubernetesTrust({
       client,
@@ -92,6 +90,10 @@ export async function openCluster(given: OpenClusterOptions): Promise<OpenCluste
       ...(apiServerName === undefined ? {} : { apiServerName }),
     })
   const kubernetes = await explained('find out how the API server is recognised', findTrust)
+  checkCaSeparation(authority, kubernetes)
+  const certificate = await certificates.load(authority)
+  const keys = new TokenKeys(options)
+  await explained('load the keys of join tokens', () => keys.load())
   const publisher = new InfoPublisher(options)
   await explained('publish what join tokens need', () =>
     publisher.publish({ kubernetes, hubCa: authority.signing.certificate }),
@@ -182,15 +184,21 @@ class SharedCluster implements OpenCluster {
   async #renewAuthority(): Promise<void> {
     const authority = await this.#options.authorities.load()
     if (isSameAuthority(authority, this.#state.authority)) return
+    checkCaSeparation(authority, this.#state.kubernetes)
     const { fingerprint } = authority.signing.certificate
     this.#options.logger.info({ fingerprint, trusted: authority.trust.length }, 'the CA has changed')
+    // Both at once: an edge that hears of a new CA finds its cross-certificate beside the server certificate.
+    const certificate = await this.#options.certificates.load(authority)
     this.#state = { ...this.#state, authority }
-    await this.#renewCertificate()
+    this.#serve(certificate)
     await this.#renewInfo()
   }
 
   async #renewCertificate(): Promise<void> {
-    const certificate = await this.#options.certificates.load(this.#state.authority)
+    this.#serve(await this.#options.certificates.load(this.#state.authority))
+  }
+
+  #serve(certificate: CertificatePair): void {
     if (certificate.certificatePem === this.#state.certificate.certificatePem) return
     this.#state = { ...this.#state, certificate }
     for (const listener of this.#listeners) listener(certificate)

@@ -6,9 +6,9 @@ import { Periodic } from './periodic.ts'
 const random = { bytes: (count: number) => Buffer.alloc(count), fraction: () => 0.5 }
 const silent = pino({ level: 'silent' })
 
-async function start(work: () => Promise<void>) {
+async function start(work: () => Promise<void>, logger = silent) {
   const clock = new ManualClock()
-  const part = new Periodic({ name: 'p', everyMs: 60_000, clock, random, logger: silent, work })
+  const part = new Periodic({ name: 'p', everyMs: 60_000, clock, random, logger, work })
   const running = await part.start(new AbortController().signal)
   await clock.advance(0)
   return { clock, running }
@@ -42,6 +42,25 @@ describe('periodic work', () => {
     const before = times
     await clock.advance(57_000 * 10)
     expect(times).toBe(before + 10)
+    await running.stop(AbortSignal.abort())
+  })
+
+  it('tells of a failure once, of another one too, and of its end', async () => {
+    const lines: string[] = []
+    const write = (line: string): void => void lines.push((JSON.parse(line) as { err?: Error }).err?.message ?? 'well')
+    let problem: string | undefined = 'first'
+    const { clock, running } = await start(
+      async () => {
+        if (problem !== undefined) throw new Error(problem)
+      },
+      pino({ level: 'info' }, { write }),
+    )
+    await clock.advance(3_600_000)
+    problem = 'second'
+    await clock.advance(3_600_000)
+    problem = undefined
+    await clock.advance(3_600_000)
+    expect(lines).toEqual(['first', 'second', 'well'])
     await running.stop(AbortSignal.abort())
   })
 

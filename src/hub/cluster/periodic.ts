@@ -42,14 +42,21 @@ export class Periodic implements Part {
   async #run(signal: AbortSignal): Promise<never> {
     const { clock, random, everyMs, logger, work, name } = this.#options
     const backoff = new Backoff(() => random.fraction())
+    // One line when it stops working, or for another reason, and one when it works again: an outage must not fill the log.
+    let problem: string | undefined
     for (;;) {
       let waitMs = everyMs * (1 - PERIOD_SPREAD * random.fraction())
       try {
         await work()
+        if (problem !== undefined) logger.info({ work: name }, 'this works again')
+        problem = undefined
       } catch (error) {
         if (signal.aborted) throw error
         waitMs = Math.min(waitMs, backoff.next(clock.monotonicMs()))
-        logger.warn({ err: error, retryInMs: waitMs, work: name }, 'could not do this now; it will be tried again')
+        const fields = { err: error, retryInMs: waitMs, work: name }
+        const isKnown = problem === String(error)
+        logger[isKnown ? 'debug' : 'warn'](fields, 'could not do this now; it will be tried again')
+        problem = String(error)
       }
       await clock.sleep(waitMs, signal)
     }

@@ -39,6 +39,20 @@ export class TokenAdministration {
     return await explained('list the join tokens', () => this.#records.list())
   }
 
+  /**
+   * Revokes the tokens that name exactly this node, and returns their ids. Also those that are used up: the key that used one
+   * may ask with it again.
+   */
+  async revokeFor(node: string): Promise<readonly string[]> {
+    const nowMs = this.#options.clock.nowMs()
+    const { records } = await this.list()
+    const alive = records.filter(({ expiresMs, revokedMs }) => expiresMs > nowMs && revokedMs === undefined)
+    const revoked: string[] = []
+    for (const { id } of alive.filter((record) => record.node === node))
+      if ((await this.revoke(id)) === 'revoked') revoked.push(id)
+    return revoked
+  }
+
   /** From the moment this returns no hub accepts the token: they look at the record for each join. */
   async revoke(id: string): Promise<Revocation> {
     let result: Revocation = 'unknown'

@@ -2,7 +2,7 @@
  * Listening on a unix socket that only its owner, or one group, may use. There is no moment in which others could: the socket
  * is made in a folder of its own that nobody else may enter, and moved to its place when its mode is right.
  */
-import { chmod, chown, lstat, mkdtemp, rename, rm } from 'node:fs/promises'
+import { chmod, chown, lstat, mkdtemp, rename, rm, stat } from 'node:fs/promises'
 import { connect, type Server } from 'node:net'
 import { dirname, join } from 'node:path'
 import { MAX_SOCKET_PATH_BYTES } from '../../telemetry/control-socket.ts'
@@ -28,6 +28,7 @@ export class UnixSocketError extends Error {
 export async function listenOnUnixSocket(server: Server, address: UnixSocketAddress): Promise<() => Promise<void>> {
   const { path, groupId } = address
   checkLength(path)
+  await checkFolder(path)
   await checkFree(path)
   let nest: string | undefined
   try {
@@ -54,6 +55,12 @@ function checkLength(path: string): void {
     throw new UnixSocketError(
       `the path ${path} is too long for a socket, which may have ${MAX_SOCKET_PATH_BYTES} bytes; choose a shorter one`,
     )
+}
+
+async function checkFolder(path: string): Promise<void> {
+  const found = await stat(dirname(path)).catch(() => undefined)
+  if (found?.isDirectory() !== true)
+    throw new UnixSocketError(`cannot listen on ${path}: there is no folder ${dirname(path)}; make it first`)
 }
 
 async function checkFree(path: string): Promise<void> {

@@ -14,7 +14,7 @@ import { Refusal } from '../refusal.ts'
 import type { WorkGate } from '../serving/admission.ts'
 import { type HubRequest, type HubResponse, pemResponse } from '../serving/http-message.ts'
 import type { Route } from '../serving/http-routes.ts'
-import { checkPeer } from '../serving/peer-check.ts'
+import { checkPeer, type EdgePeer } from '../serving/peer-check.ts'
 import type { Attempt, Attempts } from './attempts.ts'
 import { issueNodeCertificate, nodeCertificateValidity } from './issue-node-certificate.ts'
 import { parseSigningRequest, readSigningRequestBody } from './signing-request.ts'
@@ -33,7 +33,7 @@ export interface EdgeCertificateOptions {
   readonly graceMs: number
 }
 
-/** Takes the name for the key, if whoever asks may have it. */
+/** Takes the name for the key, if whoever asks may have it at that moment: by the records of the cluster, not by an earlier look. */
 type TakeName = (node: string, key: KeyFingerprint, certificateEndsMs: number) => Promise<void>
 
 export function edgeCertificateRoute(options: EdgeCertificateOptions): Route {
@@ -45,13 +45,14 @@ export function edgeCertificateRoute(options: EdgeCertificateOptions): Route {
 }
 
 /**
- * Strangers are sent away before a byte of what they send is read, and a slow sender holds no place among the others. What
- * was good at the begin may have been revoked by the time a slow body is there, so it is asked for again before it counts.
+ * Strangers are sent away before a byte of what they send is read, and a slow sender holds no place among the others. That
+ * first look decides nothing: by the time a slow body is there, its sender may have been revoked.
  */
 async function answer(options: EdgeCertificateOptions, request: HubRequest, attempt: Attempt): Promise<HubResponse> {
-  const authorise = (): Promise<TakeName> =>
-    attempt.event === 'join' ? holderOfToken(request, attempt) : holderOfCertificate(options, request, attempt)
-  await authorise()
+  const takeName =
+    attempt.event === 'join'
+      ? await holderOfToken(request, attempt)
+      : await holderOfCertificate(options, request, attempt)
   const body = await readSigningRequestBody(request)
   return await options.gate.run(async () => {
     const signingRequest = await parseSigningRequest(request, body)
@@ -61,7 +62,6 @@ async function answer(options: EdgeCertificateOptions, request: HubRequest, atte
     attempt.key = key
     const authority = request.door.cluster.authority()
     const validity = nodeCertificateValidity(authority, options)
-    const takeName = await authorise()
     await takeName(node, key, validity.notAfterMs)
     const { certificate, chainPem } = await issueNodeCertificate(authority, node, signingRequest.publicKey, validity)
     attempt.serial = certificate.serialNumber
@@ -111,9 +111,10 @@ async function holderOfCertificate(
       'bad-request',
       'present either a certificate, to renew it, or a token, to join; this request has both',
     )
-  const edge = await checkPeer(peer, door.cluster, { clock, graceMs })
-  attempt.node = edge.node
+  const check = (): Promise<EdgePeer> => checkPeer(peer, door.cluster, { clock, graceMs })
+  attempt.node = (await check()).node
   return async (node, key, certificateEndsMs) => {
+    const edge = await check()
     if (node !== edge.node)
       throw new Refusal('node-mismatch', `the certificate of node ${edge.node} renews that node only, not ${node}`)
     await door.cluster.claims.byRotation(node, edge.key, key, certificateEndsMs)

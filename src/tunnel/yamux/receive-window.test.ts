@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Account, Budget } from './budget.ts'
 import { MAX_WINDOW_BYTES, MIN_WINDOW_BYTES } from './limits.ts'
-import { ReceiveWindow } from './receive-window.ts'
+import { MAX_CREDIT_STEP_BYTES, ReceiveWindow } from './receive-window.ts'
 import { INITIAL_WINDOW_BYTES } from './wire.ts'
 
 const rttMs = 20
@@ -13,7 +13,7 @@ function newWindow(account: Account = new Budget().openAccount(() => {})): Recei
 /** The peer sends all it may and the reader takes it at once; returns the credit. */
 function useUp(window: ReceiveWindow, nowMs: number, streams = 1): number {
   window.take(window.sizeBytes)
-  expect(window.isDue(0)).toBe(true)
+  expect(window.wasRead(0)).toBe(true)
   return window.update(0, { nowMs, rttMs, streams })
 }
 
@@ -21,9 +21,19 @@ describe('ReceiveWindow', () => {
   it('gives credit back when half of it has been read', () => {
     const window = newWindow()
     expect(window.take(INITIAL_WINDOW_BYTES / 2)).toBe(true)
-    expect(window.isDue(1)).toBe(false)
-    expect(window.isDue(0)).toBe(true)
+    expect(window.wasRead(1)).toBe(false)
+    expect(window.wasRead(0)).toBe(true)
     expect(window.update(0, { nowMs: 0, rttMs, streams: 1 })).toBe(INITIAL_WINDOW_BYTES / 2)
+  })
+
+  it('gives credit of a large window back in smaller steps', () => {
+    const window = newWindow()
+    for (let nowMs = 0; nowMs < 9; nowMs++) useUp(window, nowMs)
+    expect(window.sizeBytes).toBe(MAX_WINDOW_BYTES)
+    window.take(MAX_CREDIT_STEP_BYTES)
+    expect(window.wasRead(1)).toBe(false)
+    expect(window.wasRead(0)).toBe(true)
+    expect(window.update(0, { nowMs: 9, rttMs, streams: 1 })).toBe(MAX_CREDIT_STEP_BYTES)
   })
 
   it('refuses more than was allowed', () => {
@@ -57,10 +67,24 @@ describe('ReceiveWindow', () => {
 
   it('stays as it is when the reader does not keep up', () => {
     const window = newWindow()
-    useUp(window, 0)
-    window.take(window.sizeBytes)
-    window.update(INITIAL_WINDOW_BYTES / 4 + 1, { nowMs: 1, rttMs, streams: 1 })
+    const unreadBytes = INITIAL_WINDOW_BYTES / 4 + 1
+    for (let round = 0; round < 5; round++) {
+      window.take(INITIAL_WINDOW_BYTES / 2)
+      window.wasRead(unreadBytes)
+      window.update(unreadBytes, { nowMs: round, rttMs, streams: 1 })
+    }
     expect(window.sizeBytes).toBe(INITIAL_WINDOW_BYTES)
+  })
+
+  it('grows where whole windows come in bursts, which leaves much unread at every update but nothing after it', () => {
+    const window = newWindow()
+    for (let nowMs = 0; nowMs < 3 * rttMs; nowMs += rttMs) {
+      window.take(window.sizeBytes / 2)
+      const halfBytes = window.sizeBytes / 2
+      if (window.wasRead(halfBytes - 1)) window.update(halfBytes - 1, { nowMs, rttMs, streams: 1 })
+      window.wasRead(0)
+    }
+    expect(window.sizeBytes).toBeGreaterThan(INITIAL_WINDOW_BYTES)
   })
 
   it('does not grow beyond what the session or the process may promise, and gives all back', () => {

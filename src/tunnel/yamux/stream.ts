@@ -135,7 +135,7 @@ export class Stream implements Sender {
     if (chunk === undefined) return undefined
     this.#host.account.letGo(chunk.length)
     if (this.#peerEnded) this.#releaseIfDone()
-    else if (this.#window.isDue(this.#unread.bytes)) this.#sendCredit()
+    else if (this.#window.wasRead(this.#unread.bytes)) this.#sendCredit()
     return chunk
   }
 

@@ -1,0 +1,3 @@
+module causeway.io/test/toolbox
+
+go 1.24
