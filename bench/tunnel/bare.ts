@@ -37,7 +37,9 @@ function serveConnect(socket: Socket, toPort: number): void {
   socket.once('data', (head: Buffer) => {
     if (!head.toString('latin1').endsWith(headEnd)) socket.destroy()
     socket.pause()
-    const far = connectTls({ port: toPort, host: '127.0.0.1', rejectUnauthorized: false, allowHalfOpen: true })
+    // Known to `connect`, though not to its types.
+    const halfOpen = { allowHalfOpen: true }
+    const far = connectTls({ port: toPort, host: '127.0.0.1', rejectUnauthorized: false, ...halfOpen })
     far.setNoDelay(true)
     far.on('error', () => socket.destroy())
     far.once('secureConnect', () => {

@@ -1,7 +1,12 @@
 /** A CA for an hour, and what it signs for the rivals. Ours make their own. */
 import { certificatePem } from '../../src/identity/certificate.ts'
 import { userName } from '../../src/identity/distinguished-name.ts'
-import { type CertificateAuthority, issueCertificate, issueSelfSignedCa, validityFromNow } from '../../src/identity/issue.ts'
+import {
+  type CertificateAuthority,
+  issueCertificate,
+  issueSelfSignedCa,
+  validityFromNow,
+} from '../../src/identity/issue.ts'
 import { generateKeys, privateKeyPem } from '../../src/identity/keys.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
 

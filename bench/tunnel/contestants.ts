@@ -18,11 +18,11 @@ export type Via = (port: number) => Promise<number>
 export interface Contestant {
   readonly name: string
   /** Starts the far side, ending the one before. */
-  reach(via: Via): Promise<void>
-  door(originPort: number): Door
+  readonly reach: (via: Via) => Promise<void>
+  readonly door: (originPort: number) => Door
   /** Both sides of the tunnel. */
-  processes(): ChildProcess[]
-  stop(): Promise<void>
+  readonly processes: () => ChildProcess[]
+  readonly stop: () => Promise<void>
 }
 
 export interface World {
@@ -131,7 +131,7 @@ export async function startKonnectivity({ folder, certificates }: World): Promis
     `--agent-cert=${file('a.crt', certificates.client.cert)}`,
     `--agent-key=${file('a.key', certificates.client.key)}`,
   ]
-  const health2 = [
+  const agentPorts = [
     '--health-server-host=127.0.0.1',
     `--health-server-port=${agentHealth}`,
     `--admin-server-port=${agentAdmin}`,
@@ -143,7 +143,7 @@ export async function startKonnectivity({ folder, certificates }: World): Promis
       // It drains at the first signal and stays.
       agent?.kill('SIGKILL')
       const to = ['--proxy-server-host=127.0.0.1', `--proxy-server-port=${await via(port)}`, `--ca-cert=${ca}`]
-      agent = startPeer('konnectivity-agent', [...to, ...pair, ...health2, '--agent-id=edge-1', quiet])
+      agent = startPeer('konnectivity-agent', [...to, ...pair, ...agentPorts, '--agent-id=edge-1', quiet])
     },
     door: (originPort) => ({ kind: 'connect', path, destination: `127.0.0.1:${originPort}` }),
     processes: () => (agent === undefined ? [server] : [server, agent]),

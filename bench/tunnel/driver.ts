@@ -20,14 +20,6 @@ export interface StallReport {
   readonly newOpened: boolean
 }
 
-export interface MannersReport {
-  readonly clientHalfClose: boolean
-  readonly greetings: number
-  /** The origin's first byte came before the answer, and in one read with it. */
-  readonly beforeAnswer: number
-  readonly withAnswer: number
-}
-
 export type DriverApi = {
   bulk: (options: { door: Door; streams: number; direction: 'up' | 'down' }) => Promise<void>
   received: () => number
@@ -109,7 +101,11 @@ function allOf(line: Line, count: number): Promise<void> {
   })
 }
 
-async function opens({ door, atATime, ms }: Parameters<DriverApi['opens']>[0]): Promise<Latency & { perSecond: number }> {
+async function opens({
+  door,
+  atATime,
+  ms,
+}: Parameters<DriverApi['opens']>[0]): Promise<Latency & { perSecond: number }> {
   const samples: number[] = []
   const startMs = performance.now()
   const opener = async (): Promise<void> => {
@@ -165,6 +161,7 @@ async function originHalfClose(door: Door): Promise<void> {
   line.socket.destroy()
 }
 
+/** Counts destinations heard before the answer to CONNECT, and in one read with it. */
 async function greetings({ door, count }: Parameters<DriverApi['greetings']>[0]) {
   let beforeAnswer = 0
   let withAnswer = 0

@@ -47,7 +47,7 @@ export function callsTo<A extends Api>(child: ChildProcess): Client<A> {
     waiting.delete(id)
   })
   child.on('exit', (code) => {
-    for (const { reject } of waiting.values()) reject(new Error(`a process of the bench ended with ${code}`))
+    for (const each of waiting.values()) each.reject(new Error(`a process of the bench ended with ${code}`))
   })
   const call = (name: string, argument: unknown): Promise<unknown> =>
     new Promise((resolve, reject) => {

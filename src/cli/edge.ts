@@ -4,6 +4,7 @@
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import { Edge } from '../edge/edge.ts'
+import { HubUrlError, parseHubUrls } from '../edge/hub/hub-url.ts'
 import { EdgeFiles } from '../edge/identity/edge-files.ts'
 import { type JoinProgress, type JoinResult, joinHub } from '../edge/join/join.ts'
 import type { TokenSource } from '../edge/join/token-source.ts'
@@ -70,7 +71,18 @@ export function addEdgeCommand(program: Command, context: CommandContext): void 
   addRoleFlags(join, edgeRole)
 }
 
+/** A wrong address is a mistake on the command line: it comes out before anything is done. */
+function checkHubs({ hub }: EdgeConfig): void {
+  if (hub.length === 0) return
+  try {
+    parseHubUrls(hub)
+  } catch (error) {
+    throw error instanceof HubUrlError ? new UsageError(`--hub: ${error.message}`, { cause: error }) : error
+  }
+}
+
 async function runJoin(context: CommandContext, config: EdgeConfig): Promise<void> {
+  checkHubs(config)
   const { clock } = context
   if (config.tokenFile === undefined)
     throw new UsageError('--token-file is missing: name a file, or - for standard input')
@@ -117,6 +129,7 @@ async function tokenSource(file: string): Promise<TokenSource> {
 }
 
 async function runEdge(context: CommandContext, config: EdgeConfig): Promise<void> {
+  checkHubs(config)
   if (config.konnectivityServer !== undefined) return await runKonnectivityAgent(context, config)
   const { clock } = context
   const brought = broughtPaths(config)

@@ -6,7 +6,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { CsrKeeper } from './certificates/csr-keeper.ts'
 import type { CertificateMetrics } from './certificates/metrics.ts'
 import { contentFor, NodeCertificates } from './certificates/node-certificates.ts'
-import { auditReleases } from './claims/metrics.ts'
+import { auditClaims } from './claims/metrics.ts'
 import { explained } from './cluster/cluster-error.ts'
 import { type OpenCluster, type OpenClusterOptions, openCluster } from './cluster/open-cluster.ts'
 import { ClusterWatchdog } from './cluster-watchdog.ts'
@@ -54,7 +54,7 @@ export async function composeCluster(
   const { client } = settings
   const { clock, logger, audit, certificateMetrics: metrics } = surroundings
   const cluster = await openCluster({ ...settings, ...surroundings })
-  auditReleases(cluster, audit)
+  auditClaims(cluster, audit)
   const content = { ...settings, lifeSeconds: Math.floor(settings.kubernetesCertificateLifeMs / 1000) }
   const csrs = { client, clock, audit, metrics, ownUser: await whoAmI(client) }
   const keeper = new CsrKeeper({ ...csrs, logger, contentFor: (node, purpose) => contentFor(content, node, purpose) })

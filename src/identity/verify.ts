@@ -151,7 +151,7 @@ class ChainSearch {
     if (this.#options.trust.some((trusted) => trusted.der.equals(top.der))) return path
     const candidates = this.#issuersOf(top, path)
     if (candidates.length === 0)
-      this.#fail('untrusted', top, `was issued by ${formatName(top.issuer)}, which is not a CA we trust`)
+      this.#fail('untrusted', top, isSelfIssued(top) ? 'is a CA that is not trusted here' : issuedByStranger(top))
     for (const candidate of candidates) {
       if (!this.#isSigner(candidate, top)) continue
       const problems = this.#problemsOf(candidate, path)
@@ -215,6 +215,12 @@ class ChainSearch {
   #fail(reason: VerificationReason, certificate: Certificate, problem: string): void {
     this.#failures.push(failure(reason, certificate, problem))
   }
+}
+
+/** CAs of one program often have one name; the key id tells them apart. */
+function issuedByStranger({ issuer, authorityKeyId }: Certificate): string {
+  const key = authorityKeyId === undefined ? '' : ` (key id ${authorityKeyId})`
+  return `was issued by ${formatName(issuer)}${key}, which is not a CA we trust`
 }
 
 function isSignedWith(candidate: Certificate, signed: Certificate): boolean {

@@ -146,9 +146,10 @@ describe.concurrent('a link', () => {
     const watching = await world.watch(edge.port)
     const streams = (await world.links('edge-10')).map((link) => link.streams)
     expect(streams.reduce((sum, count) => sum + count)).toBe(1)
-    const drained = hubs[streams.indexOf(1)]?.process
+    const first = streams.indexOf(1)
+    const drained = hubs[first]?.process
     drained?.kill('SIGTERM')
-    await drained?.logged('stopping')
+    await vi.waitFor(async () => expect((await world.links('edge-10'))[first]?.state).not.toBe('up'), patience)
     for (let turn = 0; turn < 5; turn++) expect(await world.ask(edge.port)).toBe('default')
     await addConfigMap('while-draining')
     await vi.waitFor(() => expect(watching.added).toContain('while-draining'), patience)

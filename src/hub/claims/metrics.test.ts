@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import type { Claim } from './claim.ts'
-import { auditReleases } from './metrics.ts'
+import { auditClaims } from './metrics.ts'
 
 /** Claims as the watch of a hub tells of them. */
 function watched() {
@@ -14,7 +14,7 @@ function watched() {
       return () => {}
     },
   }
-  auditReleases({ name: 'north', claims }, pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }))
+  auditClaims({ name: 'north', claims }, pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }))
   return {
     claims,
     lines,

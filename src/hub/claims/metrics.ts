@@ -47,7 +47,7 @@ type WatchedClaims = Pick<ClaimStore, 'onChange' | 'isLive'>
  * A line for each name that an operator takes back, on whichever machine, and for each that somebody takes without a token,
  * with a certificate alone. Only for what happens while the hub looks on: what it finds at its start is no event.
  */
-export function auditReleases({ name, claims }: { name: string; claims: WatchedClaims }, audit: Logger): void {
+export function auditClaims({ name, claims }: { name: string; claims: WatchedClaims }, audit: Logger): void {
   const seen = new Map<string, Claim>()
   claims.onChange((node, claim) => {
     const before = seen.get(node)

@@ -152,6 +152,7 @@ describe('a rotation', () => {
       key: next,
       certificateEnds: new Date(certificate.notAfterMs).toISOString(),
       hubCa: certificatePem(world.cluster.ca.certificate),
+      crossCertificates: '',
     })
     expect(world.cluster.claims.known('edge-1')).toMatchObject({ current: next })
     expect(world.cluster.claims.known('edge-1')).not.toHaveProperty('next')

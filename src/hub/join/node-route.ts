@@ -1,6 +1,7 @@
 /**
  * GET /v1/node: an edge shows its certificate and hears what the hub makes of it. Showing a renewed one for the first time is
- * what makes its key the one that counts. It also hears which CAs to trust from now on.
+ * what makes its key the one that counts. It also hears which CAs to trust from now on, with the cross-certificates without
+ * which an edge would not follow.
  */
 import { certificatePem } from '../../identity/certificate.ts'
 import type { Clock } from '../../telemetry/clock.ts'
@@ -20,7 +21,9 @@ export function nodeRoute({ clock, attempts }: { readonly clock: Clock; readonly
         const { cluster } = request.door
         const { node, key, certificate } = await checkPeer(request.peer, cluster, { clock })
         const certificateEnds = new Date(certificate.notAfterMs).toISOString()
-        return jsonResponse(200, { node, key, certificateEnds, hubCa: certificatePem(...cluster.authority().trust) })
+        const { trust, chainAbove } = cluster.authority()
+        const known = { hubCa: certificatePem(...trust), crossCertificates: certificatePem(...chainAbove) }
+        return jsonResponse(200, { node, key, certificateEnds, ...known })
       }),
   }
 }

@@ -32,12 +32,13 @@ export interface EdgePeer {
 export async function checkPeer(peer: Peer, cluster: Cluster, options: PeerCheckOptions): Promise<EdgePeer> {
   const presented = readPresented(peer)
   const { certificate } = presented
-  checkCertificate(presented, cluster.authority(), options)
+  const issuer = checkCertificate(presented, cluster.authority(), options)
   const node = nodeOfSubject(certificate.subject)
   if (node === undefined)
     throw new Refusal('certificate-invalid', `${formatName(certificate.subject)} is not the name of a node`)
   const key = keyFingerprint(certificate.publicKey)
-  const claim = await cluster.claims.byCertificate({ node, key, notBeforeMs: certificate.notBeforeMs })
+  const { notBeforeMs, notAfterMs } = certificate
+  const claim = await cluster.claims.byCertificate({ node, key, notBeforeMs, notAfterMs, issuer })
   peer.identified()
   return { node, key, certificate, claim }
 }
@@ -55,14 +56,16 @@ function readPresented({ certificates }: Peer): PeerCertificates {
   throw new Refusal('certificate-missing', 'this needs the certificate of a node that has joined')
 }
 
+/** Returns the key of the CA that signed it. */
 function checkCertificate(
   { certificate, intermediates }: PeerCertificates,
   { trust }: HubAuthority,
   { clock, graceMs = 0 }: PeerCheckOptions,
-): void {
+): KeyFingerprint {
   const atMs = clock.nowMs()
   const result = verifyCertificate(certificate, { trust, intermediates, usage: 'clientAuth', atMs, graceMs })
   if (!result.ok) throw refusalOf(certificate, result, graceMs)
+  return keyFingerprint((result.chain[1] ?? certificate).publicKey)
 }
 
 type Failed = Extract<Verification, { readonly ok: false }>
