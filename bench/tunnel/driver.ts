@@ -51,7 +51,8 @@ export function serveDriver(): void {
     },
     opens,
     hold: async ({ door, streams }) => {
-      kept.push(...(await openLines(door, streams, 'echo')))
+      // A refusal shows in what is held.
+      await openLines(door, streams, 'echo', kept).catch((error: Error) => console.error(`  refused: ${error.message}`))
       return kept.filter(({ socket }) => !socket.destroyed).length
     },
     stall,

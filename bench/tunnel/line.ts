@@ -8,6 +8,7 @@ export type Door =
   | { readonly kind: 'port'; readonly port: number }
 
 const openTimeoutMs = 20_000
+const opensAtATime = 32
 const accepted = 'HTTP/1.1 200'
 const readBuffer = Buffer.allocUnsafeSlow(256 * 1024)
 
@@ -94,18 +95,20 @@ export class Line {
   }
 }
 
-export async function openLines(door: Door, count: number, wish: Wish, atATime = 32): Promise<Line[]> {
-  const lines: Line[] = []
+/** Opens `count` of them, a few at a time, into `lines`. */
+export async function openLines(door: Door, count: number, wish: Wish, lines: Line[] = []): Promise<Line[]> {
+  let left = count
   const opener = async (): Promise<void> => {
-    while (lines.length < count) {
+    while (left > 0) {
+      left -= 1
       const line = new Line(door)
       lines.push(line)
       await line.opened()
       line.ask(wish)
       // An echo proves that the origin has been reached.
-      if (wish === 'echo') await line.next()
+      if (wish === 'echo' && (await line.next()) === '') throw new Error('no echo')
     }
   }
-  await Promise.all(Array.from({ length: Math.min(count, atATime) }, opener))
+  await Promise.all(Array.from({ length: Math.min(count, opensAtATime) }, opener))
   return lines
 }

@@ -140,22 +140,21 @@ export async function measureManners(bench: Bench, greetings: number): Promise<v
   }
 }
 
-/** `doors` of a contestant are used in turn where one alone does not admit so many. */
+/** `doors` of a contestant are used in equal parts where one alone does not admit so many. */
 export async function measureMemory(bench: Bench, doorsOf: (contestant: Contestant) => readonly Door[]): Promise<void> {
   const { driver, table, settings } = bench
   for (const contestant of bench.contestants) {
     if (contestant.name === 'target') continue
-    const pids = contestant.processes()
     const doors = doorsOf(contestant)
     let held = 0
     for (const count of settings.streamCounts) {
-      const wanted = Math.ceil((count - held) / doors.length)
-      for (const door of doors) {
-        if (held < count) held = await driver.hold({ door, streams: Math.min(wanted, count - held) })
-      }
-      if (held < count) table.note(`${contestant.name}: only ${held} of ${count} streams stayed open`)
+      const each = Math.ceil((count - held) / doors.length)
+      for (const door of doors) held = await driver.hold({ door, streams: Math.min(each, count - held) })
       await pause(settleMs * 5)
-      table.add(`RSS of both sides at ${count} streams, MiB`, 'less', contestant.name, residentMiB(pids))
+      const isShort = held < count
+      if (isShort) table.note(`${contestant.name}: only ${held} of ${count} streams could be held`)
+      const mebibytes = isShort ? Number.NaN : residentMiB(contestant.processes())
+      table.add(`RSS of both sides at ${count} streams, MiB`, 'less', contestant.name, mebibytes)
     }
     await driver.closeAll()
     await pause(settleMs * 5)

@@ -8,6 +8,7 @@ import { HubUrlError, parseHubUrls } from '../edge/hub/hub-url.ts'
 import { EdgeFiles } from '../edge/identity/edge-files.ts'
 import { type JoinProgress, type JoinResult, joinHub } from '../edge/join/join.ts'
 import type { TokenSource } from '../edge/join/token-source.ts'
+import { createHubDial } from '../edge/link/hub-dial.ts'
 import { ControlSocket } from '../telemetry/control-socket.ts'
 import { HealthChecks } from '../telemetry/health.ts'
 import { HealthServer } from '../telemetry/health-server.ts'
@@ -97,6 +98,7 @@ async function runJoin(context: CommandContext, config: EdgeConfig): Promise<voi
       token: await tokenSource(config.tokenFile),
       clock,
       random: Math.random,
+      dial: createHubDial(clock, edgeNetworkSettings(config, context.environment)),
       progress: (progress) => context.stderr.write(progressLine(progress)),
     })
     context.stdout.write(joinedText(result, config.dataDir))

@@ -8,7 +8,9 @@ import { BroughtIdentityError } from '../edge/identity/brought.ts'
 import { EdgeIdentityError } from '../edge/identity/edge-identity.ts'
 import { EdgeRecordError } from '../edge/identity/edge-record.ts'
 import { JoinError } from '../edge/join/join-error.ts'
+import { InterfaceError } from '../edge/network/own-interface.ts'
 import { ClusterError } from '../hub/cluster/cluster-error.ts'
+import { UnixSocketError } from '../hub/fronts/unix-socket.ts'
 import { IdentityError } from '../identity/errors.ts'
 import { JoinTokenError } from '../identity/join-token.ts'
 import { ControlSocketError } from '../telemetry/control-socket.ts'
@@ -28,6 +30,8 @@ const explained = [
   EdgeRecordError,
   BroughtIdentityError,
   HubUrlError,
+  InterfaceError,
+  UnixSocketError,
 ]
 
 export function isExplained(error: unknown): error is Error {

@@ -16,6 +16,7 @@ import { parseHubUrls } from './hub/hub-url.ts'
 import { createAskWhy, createDialSession, type DialSessionOptions, type LinkIdentity } from './link/dial-session.ts'
 import type { LinkStatus } from './link/edge-link.ts'
 import { EdgeLinks } from './link/edge-links.ts'
+import { createHubDial } from './link/hub-dial.ts'
 import { sourceAddressTowards } from './link/source-address.ts'
 import { advertiseWarning, isAlwaysThere } from './network/bind-address.ts'
 import { type InterfaceStatus, OwnInterface } from './network/own-interface.ts'
@@ -60,7 +61,7 @@ export function composeEdgeNetwork(options: EdgeNetworkOptions): EdgeNetwork {
   const links = new EdgeLinks({
     hubs: parseHubUrls(options.hubs),
     dial: createDialSession({ ...options, ...identity }),
-    askWhy: createAskWhy({ ...identity, clock }),
+    askWhy: createAskWhy({ ...identity, clock, dial: createHubDial(clock, options) }),
     clock,
     random,
     logger,

@@ -5,6 +5,7 @@
 import { randomInt } from 'node:crypto'
 import type { Registry } from 'prom-client'
 import type { CertificatePair } from '../identity/pair-file.ts'
+import type { Dial } from '../kube/client/connector.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import { type Health, unhealthy } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
@@ -26,6 +27,7 @@ import { keyExposure } from './identity/key-exposure.ts'
 import { type JoinProgress, type JoinResult, joinHub } from './join/join.ts'
 import type { TokenSource } from './join/token-source.ts'
 import type { LinkIdentity } from './link/dial-session.ts'
+import { createHubDial } from './link/hub-dial.ts'
 import { createEdgeKeeper } from './rotation/edge-keeper.ts'
 import { createKeeperMetrics, type KeeperMetrics } from './rotation/keeper-metrics.ts'
 
@@ -72,11 +74,13 @@ export interface EdgeStatus {
 export class Edge implements Part {
   readonly name = 'edge'
   readonly #options: EdgeOptions
+  readonly #dial: Dial
   #kept: KeptIdentity | undefined
   #network: EdgeNetwork | undefined
 
   constructor(options: EdgeOptions) {
     this.#options = options
+    this.#dial = createHubDial(options.clock, options.network)
   }
 
   /** Whether the hub may take this node for who it is. Not whether there is a link: an edge is ready without one. */
@@ -122,7 +126,8 @@ export class Edge implements Part {
     const isDoubted = (): boolean => this.#network?.health().ok === false
     const given = this.#options.hubs
     const hubs = given.length === 0 ? identity.record.hubs : parseHubUrls(given).map(({ origin }) => origin)
-    const keeping = { identity, files, hubs, clock, random, logger, metrics, onRotated, isDoubted }
+    const dial = this.#dial
+    const keeping = { identity, files, hubs, clock, random, logger, metrics, onRotated, isDoubted, dial }
     const { keeper, health, hubCa } = createEdgeKeeper(keeping)
     await this.#warnOfExposure(files.paths.pair.key, logger)
     return {
@@ -153,7 +158,7 @@ export class Edge implements Part {
     const { hubs, node, fallbackNode, clock, token, onJoinProgress: progress, dataDir } = this.#options
     if (token !== undefined) {
       const options = { files, hubs, node, fallbackNode, token: await token(), clock, random, signal }
-      const joined = await joinHub({ ...options, ...(progress === undefined ? {} : { progress }) })
+      const joined = await joinHub({ ...options, dial: this.#dial, ...(progress === undefined ? {} : { progress }) })
       this.#warn(logger, joined)
       return joined.identity
     }
@@ -177,7 +182,8 @@ export class Edge implements Part {
     await this.#warnOfExposure(paths.key, logger)
     const onRotated = async (): Promise<void> => await this.#network?.links.rotated()
     const keeper = new BroughtKeeper({ paths, identity, clock, logger, metrics, onRotated })
-    const client = new HubClient({ hubs: urls, clock, trust: () => keeper.hubCa(), pair: () => keeper.current() })
+    const identified = { trust: () => keeper.hubCa(), pair: () => keeper.current() }
+    const client = new HubClient({ hubs: urls, clock, ...identified, dial: this.#dial })
     const checkIn = new CheckIn({ present: (signal) => client.checkIn(signal), clock, random, logger })
     const health = (): Health => {
       const ofFiles = keeper.health()

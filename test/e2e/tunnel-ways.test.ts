@@ -7,7 +7,7 @@ import { generateKeys, privateKeyPem } from '../../src/identity/keys.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
 import { type Middleman, startConnectProxy, startTlsOpeningProxy } from '../contract/carrier-middlemen.ts'
 import { makeCa } from '../contract/fake-cluster.ts'
-import { endAll } from './harness.ts'
+import { endAll, run } from './harness.ts'
 import type { RunningHub } from './hub-cluster.ts'
 import { linesOf, type TunnelEdge, TunnelWorld } from './tunnel-world.ts'
 
@@ -75,10 +75,12 @@ describe.concurrent('an edge reaches its hub', () => {
   })
 
   it('through the proxy that HTTPS_PROXY names, straight or over a WebSocket, and that knows the name of the hub', async () => {
-    await join('edge-2')
     const proxy = await between(startConnectProxy({ toPort: hubPort, authorization: `Basic ${btoa('me:secret')}` }))
     const environment = { HTTPS_PROXY: `http://me:secret@127.0.0.1:${proxy.port}` }
     const hubs = [`https://${hubName}:${hubPort}`]
+    const token = await world.cluster.token('token-edge-2', { node: 'edge-2' })
+    const joining = ['edge', 'join', '--hub', hubs.join(), '--token-file', token, '--data-dir', 'edge-2']
+    expect(await run(joining, { workingDir: world.cluster.folder, environment })).toMatchObject({ code: 0 })
     const straight = await world.edgeWithCertificatesOf('edge-2', 'straight', { hubs, environment })
     expect(await carrierOf(straight)).toMatch(/^tls .* via /)
     await stopped(straight)
