@@ -162,7 +162,7 @@ export class SessionDriver implements SessionHandler {
     this.#mayWrite = false
     this.#isClosing = true
     // After a go-away, with nothing under way, it is no loss but what was announced.
-    if (this.#peerWentAway && error === undefined && this.#session.streamCount === 0)
+    if (this.#peerWentAway && error === undefined && !this.#session.hasOpenStreams)
       this.#session.close(new SessionError('closed', 'the peer has ended the session'))
     else this.#session.carrierLost(error)
   }

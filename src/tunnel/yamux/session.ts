@@ -103,6 +103,11 @@ export class Session implements FrameSink, StreamHost {
     return this.#streams.size
   }
 
+  /** Whether bytes are still to come, or to go, on some stream; those that only wait to be read do not count. */
+  get hasOpenStreams(): boolean {
+    return [...this.#streams.values()].some(({ isWireClosed }) => !isWireClosed)
+  }
+
   get rttMs(): number | undefined {
     return this.#keepalive.rttMs
   }
@@ -178,10 +183,7 @@ export class Session implements FrameSink, StreamHost {
     if (this.#keepalive.wantsPing) this.#outbox.signal()
   }
 
-  /**
-   * Accepts no new streams from now on and ends the session once the existing ones are done, or after `drainMs` at the
-   * latest.
-   */
+  /** Takes no new streams from now on, and ends once those there are have ended, or after `drainMs`. */
   goAway(drainMs: number): void {
     if (this.#error !== undefined) return
     this.#drainUntilMs = Math.min(this.#drainUntilMs, this.#clock.monotonicMs() + drainMs)
