@@ -3,6 +3,9 @@ import type { ChildProcess } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { KubeClient } from '../../src/kube/client/client.ts'
+import { loadConnection } from '../../src/kube/client/default-connection.ts'
+import { nodes } from '../../src/kube/client/kinds.ts'
 import { freePorts, peersDirectory } from '../../test/real/control-plane.ts'
 import type { BareApi } from './bare.ts'
 import type { Certificates } from './certificates.ts'
@@ -65,6 +68,21 @@ export async function startHub(folder: string, flags: readonly string[], profile
   }
 }
 
+/** Loopback is nobody's unless a Node has it for its address. */
+async function registerNode(kubeconfig: string, name: string): Promise<void> {
+  const client = new KubeClient(await loadConnection({ environment: {}, file: kubeconfig }))
+  try {
+    const made = await client.resource(nodes).create({ metadata: { name } })
+    const status = { addresses: [{ type: 'InternalIP', address: '127.0.0.1' }] }
+    await client
+      .resource(nodes)
+      .subresource(name, 'status')
+      .update({ ...made, status })
+  } finally {
+    await client.close()
+  }
+}
+
 export async function startOurs({ folder, originPort, profileDir }: World): Promise<Ours> {
   const path = join(folder, 'causeway.sock')
   const flags = [`--connect-front=unix:${path}`, `--allow-target=127.0.0.1:${originPort}`]
@@ -73,6 +91,8 @@ export async function startOurs({ folder, originPort, profileDir }: World): Prom
   writeFileSync(tokenFile, await runCommand(['token', 'create', `--kubeconfig=${hub.kubeconfig}`, '--node=edge-1']))
   const identity = ['--node-name=edge-1', `--data-dir=${folder}/edge`]
   await runCommand(['edge', 'join', `--hub=${hub.url}`, `--token-file=${tokenFile}`, ...identity])
+
+  await registerNode(hub.kubeconfig, 'edge-1')
 
   const localPorts = await freePorts(2)
   const doors = (destinationPort: number): Door[] => [

@@ -10,8 +10,11 @@ import type { ClusterConfig } from './config/hub.ts'
 import { readValue } from './config/read-value.ts'
 import { listenAddress } from './config/values.ts'
 import { UsageError } from './failure.ts'
+import { readGroupId } from './group-id.ts'
 
 const unixPrefix = 'unix:'
+const groupPrefix = 'group='
+const unixForm = 'unix:PATH or unix:PATH,group=GROUP'
 
 export function networkSettings(config: ClusterConfig, client: KubeClient): NetworkSettings {
   const selector = config.defaultNodes === undefined ? undefined : readSelector(config.defaultNodes)
@@ -23,9 +26,9 @@ export function networkSettings(config: ClusterConfig, client: KubeClient): Netw
     agentServiceAccounts: config.konnectivityAgentServiceAccount.map(readServiceAccount),
     konnectivityServerCount: config.konnectivityServerCount,
     ...(selector === undefined ? {} : { defaultSelector: selector }),
-    connectFronts: config.connectFront.map((place) => readFront(place, '--connect-front', config)),
-    grpcFronts: config.grpcFront.map((place) => {
-      if (!place.startsWith(unixPrefix)) throw new UsageError(`--grpc-front: ${place} is not of the form unix:PATH`)
+    connectFronts: wholePlaces(config.connectFront).map((place) => readFront(place, '--connect-front', config)),
+    grpcFronts: wholePlaces(config.grpcFront).map((place) => {
+      if (!place.startsWith(unixPrefix)) throw new UsageError(`--grpc-front: ${place} is not of the form ${unixForm}`)
       return readFront(place, '--grpc-front', config)
     }),
   }
@@ -70,12 +73,33 @@ function readSelector(text: string) {
   }
 }
 
-function readFront(text: string, flag: string, config: ClusterConfig): FrontPlace {
-  if (text.startsWith(unixPrefix)) {
-    const path = text.slice(unixPrefix.length)
-    if (path === '') throw new UsageError(`${flag}: unix: needs a path`)
-    return { kind: 'unix', path }
+/** Flags are lists with commas between: what belongs to a socket has been parted from it. */
+function wholePlaces(pieces: readonly string[]): readonly string[] {
+  const places: string[] = []
+  for (const piece of pieces) {
+    const before = places.at(-1)
+    const isRest = piece.startsWith(groupPrefix) && before?.startsWith(unixPrefix) === true
+    if (isRest) places[places.length - 1] = `${before},${piece}`
+    else places.push(piece)
   }
+  return places
+}
+
+function readUnixFront(text: string, flag: string): FrontPlace {
+  const [path = '', group, ...more] = text.slice(unixPrefix.length).split(`,${groupPrefix}`)
+  if (path === '') throw new UsageError(`${flag}: unix: needs a path`)
+  if (group === undefined) return { kind: 'unix', path }
+  if (more.length > 0) throw new UsageError(`${flag} ${text}: a socket has one group`)
+  try {
+    return { kind: 'unix', path, groupId: readGroupId(group) }
+  } catch (error) {
+    throw new UsageError(`${flag} ${text}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function readFront(text: string, flag: string, config: ClusterConfig): FrontPlace {
+  if (text.startsWith(unixPrefix)) return readUnixFront(text, flag)
+  if (text.startsWith(groupPrefix)) throw new UsageError(`${flag}: ${text} has to follow a socket: ${unixForm}`)
   const listen = readValue(listenAddress, text, flag)
   if (config.frontClientCa === undefined)
     throw new UsageError(`${flag} ${text} needs --front-client-ca: everybody could reach into the edge otherwise`)

@@ -67,6 +67,7 @@ export async function composeCluster(
     logger,
     endSessions: () => {
       for (const session of network.sessions.all) session.end('cluster-unavailable')
+      for (const agent of network.agents.all) agent.end('refused')
     },
   })
   return {

@@ -24,6 +24,7 @@ import { NodeIndex } from './routing/node-index.ts'
 import type { NodeRoutes } from './routing/node-route.ts'
 import { RouteDialer } from './routing/route-dialer.ts'
 import type { ProxyStrategy } from './routing/route-table.ts'
+import type { FailureLimiter } from './serving/admission.ts'
 import type { ClusterDoor } from './serving/connection.ts'
 import type { SessionMetrics } from './sessions/metrics.ts'
 import { SessionRegistry } from './sessions/session-registry.ts'
@@ -76,6 +77,8 @@ export interface NetworkSurroundings {
   readonly targetMetrics: TargetMetrics
   readonly frontMetrics: FrontMetrics
   readonly agentMetrics: AgentMetrics
+  /** Of the addresses that strangers come from, whatever they fail at. */
+  readonly failures: FailureLimiter
   /** Tells the hubs of a cluster apart, for konnectivity agents. */
   readonly hubId: string
   /** Counts what this cluster's Nodes contradict each other in. */
@@ -137,7 +140,7 @@ export function composeNetwork(
 function composeAgents(
   { client, cluster }: NetworkCluster,
   { agentServiceAccounts: allowed, konnectivityServerCount }: NetworkSettings,
-  { clock, logger, budget, agentMetrics: metrics, hubId: serverId }: NetworkSurroundings,
+  { clock, logger, budget, failures, agentMetrics: metrics, hubId: serverId }: NetworkSurroundings,
   targets: Targets,
   table: NodeIndex,
 ): KonnectivityAgents {
@@ -147,6 +150,7 @@ function composeAgents(
     logger,
     budget,
     metrics,
+    failures,
     identify: createAgentIdentity({ cluster, clock, ...tokens }),
     serverId,
     serverCount: () => konnectivityServerCount,

@@ -79,11 +79,12 @@ export async function composeHub(options: HubOptions): Promise<ComposedHub> {
   const audit = componentLogger(options.logger, 'audit')
   const budget = new Budget()
   const sessionMetrics = new SessionMetrics(registry, budget)
-  const clusters = await composeClusters(options, { logger, audit, budget, sessionMetrics })
+  const failures = new FailureLimiter(clock)
+  const clusters = await composeClusters(options, { logger, audit, budget, failures, sessionMetrics })
 
   const gate = new WorkGate()
   const attempts = new Attempts({
-    failures: new FailureLimiter(clock),
+    failures,
     metrics: createJoinMetrics(registry, gate),
     audit,
     clock,
@@ -135,7 +136,7 @@ export async function composeHub(options: HubOptions): Promise<ComposedHub> {
 /** One after the other: each may have to make its CA, and its errors should stand alone. */
 async function composeClusters(
   options: HubOptions,
-  given: Pick<ClusterSurroundings, 'logger' | 'audit' | 'budget' | 'sessionMetrics'>,
+  given: Pick<ClusterSurroundings, 'logger' | 'audit' | 'budget' | 'failures' | 'sessionMetrics'>,
 ): Promise<ComposedCluster[]> {
   const { clock, registry, certificateLifeMs, renewalGraceMs } = options
   const slots = new DialSlots()

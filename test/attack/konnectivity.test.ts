@@ -1,14 +1,22 @@
 /** What hostile agents, and strangers who say they are agents, do to the hub and to each other. */
 import { once } from 'node:events'
-import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
+import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2'
 import { Duplex, PassThrough } from 'node:stream'
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { AgentTokens } from '../../src/hub/konnectivity/agent-tokens.ts'
+import { MAX_TOKEN_REVIEWS_IN_FLIGHT } from '../../src/hub/konnectivity/agents.ts'
+import { FAILURE_BURST, FAILURES_PER_SECOND } from '../../src/hub/serving/admission.ts'
+import { HTTP_TIMES } from '../../src/hub/serving/http-settings.ts'
+import { MAX_STREAMS_PER_CONNECTION } from '../../src/hub/serving/http2.ts'
+import { MAX_OPENS_PER_SECOND_PER_NODE } from '../../src/hub/sessions/session-limits.ts'
+import { DENIAL_LOG_INTERVAL_MS } from '../../src/hub/targets/stream-server.ts'
 import { MAX_GRPC_MESSAGE_BYTES, messagePrefix } from '../../src/tunnel/grpc/message-reader.ts'
 import { MAX_QUEUED_BYTES_PER_CONNECTION, READER_STALL_LIMIT_MS } from '../../src/tunnel/konnectivity/link-pressure.ts'
 import { encodePacket } from '../../src/tunnel/konnectivity/packet.ts'
 import { MAX_CONNECTIONS_PER_LINK } from '../../src/tunnel/konnectivity/packet-session.ts'
 import { AGENT_PATH } from '../../src/tunnel/konnectivity/service.ts'
+import { OpenError } from '../../src/tunnel/open-error.ts'
 import { makeCa } from '../contract/fake-cluster.ts'
 import { credentialFor, eventually, tlsOptions } from '../contract/hub-world.ts'
 import { type AgentHub, connectAgent, factsOf, type HandAgent, startAgentHub } from '../contract/konnectivity-world.ts'
@@ -76,6 +84,102 @@ describe('who an agent is', () => {
     const [route] = hub.agents.all
     if (route === undefined) throw new Error('no agent')
     expect(hub.agents.ownIdentifiers(route)).toEqual([])
+  })
+})
+
+describe('strangers who try over and over', () => {
+  const metadata = { agentid: 'a', agentidentifiers: '' }
+  const refusals = (hub: AgentHub): number => hub.log.filter(({ msg }) => msg === 'konnectivity agent refused').length
+
+  /** Calls upon calls on one connection, each by itself; the last gRPC status. */
+  async function knock(hub: AgentHub, times: number, headers: Record<string, string>): Promise<unknown> {
+    const { port, caPem: ca } = hub
+    const session = connectHttp2(`https://127.0.0.1:${port}`, { ca, ALPNProtocols: ['h2'] })
+    session.on('error', () => {})
+    onTestFinished(() => session.destroy())
+    let status: unknown
+    for (let count = 0; count < times; count++) {
+      const call = session.request({ ':method': 'POST', ':path': AGENT_PATH, ...metadata, ...headers })
+      const [answer] = (await once(call, 'response')) as [Record<string, unknown>]
+      status = answer['grpc-status']
+      call.close()
+    }
+    return status
+  }
+
+  it('have no token reviewed once their address has failed too often, while certificates still count', async () => {
+    let reviews = 0
+    const review = async (): Promise<undefined> => {
+      reviews++
+      return undefined
+    }
+    const hub = await startAgentHub({ tokens: new AgentTokens({ allowed: ['a/b'], review }) })
+    const status = await knock(hub, FAILURE_BURST + 100, { authorization: 'Bearer guessed' })
+    expect(status).toBe('8')
+    expect(reviews).toBe(FAILURE_BURST)
+    await expectServed(hub)
+    await hub.clock.advance(1_000 / FAILURES_PER_SECOND)
+    await knock(hub, 5, { authorization: 'Bearer guessed' })
+    expect(reviews).toBe(FAILURE_BURST + 1)
+  })
+
+  it('have few tokens reviewed at a time, however many calls they make at once', async () => {
+    let reviews = 0
+    const review = (): Promise<undefined> => {
+      reviews++
+      return new Promise(() => {})
+    }
+    const hub = await startAgentHub({ tokens: new AgentTokens({ allowed: ['a/b'], review }) })
+    const connections = MAX_TOKEN_REVIEWS_IN_FLIGHT / MAX_STREAMS_PER_CONNECTION + 2
+    const pings: Promise<void>[] = []
+    for (let index = 0; index < connections; index++) {
+      const session = connectHttp2(`https://127.0.0.1:${hub.port}`, { ca: hub.caPem, ALPNProtocols: ['h2'] })
+      session.on('error', () => {})
+      onTestFinished(() => session.destroy())
+      await once(session, 'remoteSettings')
+      for (let count = 0; count < MAX_STREAMS_PER_CONNECTION; count++)
+        session
+          .request({ ':method': 'POST', ':path': AGENT_PATH, ...metadata, authorization: 'Bearer guessed' })
+          .on('error', () => {})
+      // Answered after what was sent before it.
+      pings.push(new Promise((resolve) => session.ping(() => resolve())))
+    }
+    await Promise.all(pings)
+    expect(reviews).toBe(MAX_TOKEN_REVIEWS_IN_FLIGHT)
+    await expectServed(hub)
+  })
+
+  it('have one line of the log in a while, which says where they are', async () => {
+    const hub = await startAgentHub()
+    await knock(hub, 200, {})
+    expect(refusals(hub)).toBe(1)
+    expect(hub.log).toContainEqual(expect.objectContaining({ source: '127.0.0.1', code: 'certificate-missing' }))
+    await hub.clock.advance(DENIAL_LOG_INTERVAL_MS / 2)
+    await knock(hub, 1, {})
+    expect(refusals(hub)).toBe(1)
+    await hub.clock.advance(DENIAL_LOG_INTERVAL_MS / 2)
+    await knock(hub, 1, {})
+    expect(refusals(hub)).toBe(2)
+    expect(hub.log).toContainEqual(expect.objectContaining({ andOthers: 200 }))
+  })
+
+  it('do not keep a connection by a refused call that they never end', async () => {
+    const hub = await startAgentHub()
+    const { port, caPem: ca } = hub
+    const session = connectHttp2(`https://127.0.0.1:${port}`, { ca, ALPNProtocols: ['h2'] })
+    session.on('error', () => {})
+    onTestFinished(() => session.destroy())
+    const call = session.request({ ':method': 'POST', ':path': AGENT_PATH, ...metadata }, { endStream: false })
+    const closed = once(call, 'close')
+    await once(call, 'response')
+    call.resume()
+    await hub.clock.advance(HTTP_TIMES.lingerMs)
+    await closed
+    expect(call.rstCode).toBe(constants.NGHTTP2_NO_ERROR)
+    const gone = once(session, 'close')
+    await eventually(() => expect(hub.clock.nextDueMs).toBeDefined())
+    await hub.clock.advance(HTTP_TIMES.headMs)
+    await gone
   })
 })
 
@@ -149,6 +253,24 @@ describe('an agent that does not keep to the protocol', () => {
     await eventually(() => expect(agent.received.length).toBe(500))
     expect(asked).toBe(MAX_CONNECTIONS_PER_LINK)
     expect(agent.received.at(-1)).toMatchObject({ error: expect.stringContaining('too many open files') })
+    await expectServed(hub)
+  })
+
+  it('dials so many times in a second, and fills no log with what it is denied', async () => {
+    let asked = 0
+    const hub = await startAgentHub({
+      dialTarget: async () => {
+        asked++
+        throw new OpenError('denied', 'not a target')
+      },
+    })
+    const agent = await agentOf(hub, 'edge-evil')
+    const flood = MAX_OPENS_PER_SECOND_PER_NODE + 500
+    for (let index = 1; index <= flood; index++)
+      agent.send({ type: 'dial-request', protocol: 'tcp', address: '169.254.169.254:80', random: BigInt(index) })
+    await eventually(() => expect(agent.received.length).toBe(flood))
+    expect(asked).toBe(MAX_OPENS_PER_SECOND_PER_NODE)
+    expect(hub.log.filter(({ msg }) => msg === 'not connected for an agent').length).toBe(1)
     await expectServed(hub)
   })
 

@@ -9,6 +9,7 @@ import type { AgentTokens } from '../../src/hub/konnectivity/agent-tokens.ts'
 import { type AgentsOptions, KonnectivityAgents } from '../../src/hub/konnectivity/agents.ts'
 import { createAgentMetrics } from '../../src/hub/konnectivity/metrics.ts'
 import type { NodeFacts } from '../../src/hub/routing/node-facts.ts'
+import { FailureLimiter } from '../../src/hub/serving/admission.ts'
 import { ConnectionLimits } from '../../src/hub/serving/connection-limits.ts'
 import { HttpRoutes } from '../../src/hub/serving/http-routes.ts'
 import { createHttpService } from '../../src/hub/serving/http-service.ts'
@@ -58,6 +59,7 @@ export async function startAgentHub({ tokens, ...options }: AgentHubOptions = {}
     logger,
     budget: new Budget(),
     metrics: createAgentMetrics(registry),
+    failures: new FailureLimiter(clock),
     identify: createAgentIdentity({ cluster, clock, ...(tokens !== undefined && { tokens }) }),
     serverId: 'hub-1',
     serverCount: () => 1,

@@ -81,12 +81,12 @@ const clusterOptions = {
     type: listOf(text),
     default: '',
     description:
-      'where the control plane reaches into the edge by HTTP CONNECT: unix:PATH, or HOST:PORT with mutual TLS',
+      'where the control plane reaches into the edge by HTTP CONNECT: unix:PATH[,group=GROUP], or HOST:PORT with mutual TLS',
   }),
   grpcFront: option({
     type: listOf(text),
     default: '',
-    description: "the same in konnectivity's protocol: unix:PATH",
+    description: "the same in konnectivity's protocol: unix:PATH[,group=GROUP]",
   }),
   frontClientCa: optional({
     type: filePath,

@@ -2,7 +2,12 @@ import { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
-import { DestinationDialer, MAX_ADDRESSES_TRIED, MAX_DESTINATION_DIAL_MS } from './destination-dialer.ts'
+import {
+  DestinationDialer,
+  MAX_ADDRESS_ATTEMPT_MS,
+  MAX_ADDRESSES_TRIED,
+  MAX_DESTINATION_DIAL_MS,
+} from './destination-dialer.ts'
 import type { DestinationNetwork } from './destination-network.ts'
 
 const clock = new ManualClock()
@@ -33,7 +38,7 @@ class Network implements DestinationNetwork {
     return found
   }
 
-  async connect(ip: string): Promise<Socket> {
+  async connect(ip: string, _port?: number, _signal?: AbortSignal): Promise<Socket> {
     this.tried.push(ip)
     if (!this.open.includes(ip)) throw failure('ECONNREFUSED')
     return new Socket()
@@ -71,6 +76,41 @@ describe('a dial', () => {
     expect(network.tried).toHaveLength(MAX_ADDRESSES_TRIED)
     await expect(dial('none')).rejects.toMatchObject({ code: 'dns', message: 'none has no address' })
     await expect(dial('unknown')).rejects.toMatchObject({ code: 'dns', message: 'unknown: ENOTFOUND' })
+  })
+
+  it.each([
+    ['a share of a short time', 3_000, 1_000],
+    ['no more than the limit of one address', 1e9, MAX_ADDRESS_ATTEMPT_MS],
+  ])('leaves time for the next address where one does not answer: %s', async (_, deadlineMs, eachMs) => {
+    const network = new Network({ db: ['10.0.0.1', '10.0.0.2', '10.0.0.3'] }, ['10.0.0.3'])
+    const connect = network.connect.bind(network)
+    network.connect = async (ip: string, port?: number, signal: AbortSignal = wanted) =>
+      await (ip === '10.0.0.3' ? connect(ip) : hangs(ip, port ?? 0, signal))
+    const dialer = new DestinationDialer(network, clock)
+    const dialled = dialer.dial({ allowed: allowed('db'), deadlineMs, signal: wanted })
+    const startMs = clock.monotonicMs()
+    const tookMs = dialled.then(() => clock.monotonicMs() - startMs)
+    await clock.advance(2 * eachMs)
+    expect(await tookMs).toBeCloseTo(2 * eachMs)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('says of an address that did not answer in its share of the time that it did not', async () => {
+    const network = new Network({ db: ['10.0.0.1', '10.0.0.2'] }, [])
+    const refuses = network.connect.bind(network)
+    network.connect = async (ip: string, port?: number, signal: AbortSignal = wanted) =>
+      await (ip === '10.0.0.1' ? hangs(ip, port ?? 0, signal) : refuses(ip))
+    const dialled = new DestinationDialer(network, clock).dial({
+      allowed: allowed('db'),
+      deadlineMs: 1_000,
+      signal: wanted,
+    })
+    const check = expect(dialled).rejects.toMatchObject({
+      code: 'timeout',
+      message: 'db (10.0.0.1) port 80: ETIMEDOUT',
+    })
+    await clock.advance(500)
+    await check
   })
 
   it.each([

@@ -1,6 +1,7 @@
 /** From an allowed destination to a connection: every name resolved here, every address checked once more, within one time limit. */
 import type { Socket } from 'node:net'
 import type { Clock } from '../../telemetry/clock.ts'
+import { within } from '../../tunnel/carriers/deadline.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import { canonicalIp, type DestinationAddress } from './destination-address.ts'
 import type { DestinationNetwork } from './destination-network.ts'
@@ -10,6 +11,8 @@ import type { DestinationDecision } from './destination-policy.ts'
 export const MAX_DESTINATION_DIAL_MS = 30_000
 /** Addresses of one name that are tried; whoever has more has a balancer. */
 export const MAX_ADDRESSES_TRIED = 8
+/** For one address while others are left to try: a connection over the slowest healthy link takes a third of it. */
+export const MAX_ADDRESS_ATTEMPT_MS = 5_000
 
 type Allowed = Exclude<DestinationDecision, { readonly kind: 'denied' }>
 
@@ -32,24 +35,29 @@ export class DestinationDialer {
   /** Rejects with an `OpenError`, or with the signal's reason. */
   async dial({ allowed, deadlineMs, signal }: DialRequest): Promise<Socket> {
     const limitMs = Math.min(deadlineMs ?? MAX_DESTINATION_DIAL_MS, MAX_DESTINATION_DIAL_MS)
+    const untilMs = this.#clock.monotonicMs() + limitMs
     const limit = new AbortController()
     const what = allowed.candidates.map(({ host }) => host).join(', ')
     const cancel = this.#clock.schedule(limitMs, () =>
       limit.abort(new OpenError('timeout', `no connection to ${what} within ${limitMs} ms`)),
     )
     try {
-      return await this.#tryAll(allowed, AbortSignal.any([limit.signal, signal]))
+      return await this.#tryAll(allowed, untilMs, AbortSignal.any([limit.signal, signal]))
     } finally {
       cancel()
     }
   }
 
-  async #tryAll({ candidates, permits }: Allowed, signal: AbortSignal): Promise<Socket> {
+  /** In turn, each with its share of the time: an address that swallows packets does not cost the others their chance. */
+  async #tryAll({ candidates, permits }: Allowed, untilMs: number, signal: AbortSignal): Promise<Socket> {
     let failure: unknown
-    for (const candidate of candidates) {
-      for (const ip of await this.#addressesOf(candidate, permits, signal)) {
+    for (const [index, candidate] of candidates.entries()) {
+      const ips = await this.#addressesOf(candidate, permits, signal)
+      for (const [place, ip] of ips.entries()) {
+        const left = ips.length - place + (candidates.length - 1 - index)
+        const limitMs = shareOfTime(untilMs - this.#clock.monotonicMs(), left)
         try {
-          return await this.#network.connect(ip, candidate.port, signal)
+          return await this.#connect(ip, candidate.port, limitMs, signal)
         } catch (error) {
           signal.throwIfAborted()
           failure ??= connectError(candidate, ip, error)
@@ -57,6 +65,16 @@ export class DestinationDialer {
       }
     }
     throw failure
+  }
+
+  /** Without a limit of its own it may take all the time that is left. */
+  async #connect(ip: string, port: number, limitMs: number | undefined, signal: AbortSignal): Promise<Socket> {
+    if (limitMs === undefined) return await this.#network.connect(ip, port, signal)
+    const late = (): Error =>
+      Object.assign(new Error(`no answer within ${Math.round(limitMs)} ms`), { code: 'ETIMEDOUT' })
+    return await within({ clock: this.#clock, signal }, limitMs, late, (until) =>
+      this.#network.connect(ip, port, until),
+    )
   }
 
   async #addressesOf(
@@ -85,6 +103,11 @@ export class DestinationDialer {
         .finally(() => signal.removeEventListener('abort', giveUp))
     })
   }
+}
+
+/** What the first of `left` attempts may take; the last one has no limit but the common one. */
+function shareOfTime(remainingMs: number, left: number): number | undefined {
+  return left <= 1 ? undefined : Math.min(MAX_ADDRESS_ATTEMPT_MS, Math.max(0, remainingMs) / left)
 }
 
 function connectError({ host, port }: DestinationAddress, ip: string, cause: unknown): OpenError {

@@ -1,10 +1,14 @@
 /** Which node an agent is: by the certificate it presented, else, where that is allowed, by the token of its pod. */
 import type { Clock } from '../../telemetry/clock.ts'
-import type { Cluster } from '../cluster/cluster.ts'
+import type { Cluster, HubAuthority } from '../cluster/cluster.ts'
 import { Refusal } from '../refusal.ts'
 import type { Peer } from '../serving/connection.ts'
-import { checkPeer } from '../serving/peer-check.ts'
-import type { AgentTokens } from './agent-tokens.ts'
+import { checkPeer, type EdgePeer } from '../serving/peer-check.ts'
+import { standingOf } from '../sessions/standing.ts'
+import type { AgentTokens, TokenIdentity } from './agent-tokens.ts'
+
+/** How often the cluster is asked whether the token of a connected agent is still good: its pod may be gone by then. */
+export const AGENT_TOKEN_REVIEW_MS = 5 * 60 * 1000
 
 export interface AgentIdentity {
   readonly node: string
@@ -12,6 +16,8 @@ export interface AgentIdentity {
   readonly proof: string
   /** On the wall clock; absent where it is not known. */
   readonly validUntilMs?: number
+  /** Whether there is a reason to look again; told at once, without asking anybody. */
+  isDoubtful(): boolean
   /** Looks again as at the begin; rejects with a `Refusal`. */
   recheck(): Promise<unknown>
 }
@@ -29,17 +35,52 @@ export interface AgentIdentityOptions {
 /** Who presents a certificate is judged by it alone: a token beside it cannot make up for what is wrong with it. */
 export function createAgentIdentity({ cluster, clock, tokens }: AgentIdentityOptions): IdentifyAgent {
   return async (peer, authorization) => {
-    if (peer.certificates.length > 0) {
-      const check = (): ReturnType<typeof checkPeer> => checkPeer(peer, cluster, { clock })
-      const { node, certificate } = await check()
-      return { node, proof: 'certificate', validUntilMs: certificate.notAfterMs, recheck: check }
-    }
+    if (peer.certificates.length > 0) return await identifyByCertificate(peer, cluster, clock)
     if (authorization === undefined)
       throw new Refusal('certificate-missing', 'an agent needs the certificate of its node (--agent-cert)')
     if (tokens === undefined)
       throw new Refusal('certificate-missing', 'this hub takes no tokens of agents; it needs the certificate of a node')
     const identity = await tokens.identify(authorization)
     peer.identified()
-    return identity
+    return reviewedRegularly(identity, clock)
   }
+}
+
+async function identifyByCertificate(peer: Peer, cluster: Cluster, clock: Clock): Promise<AgentIdentity> {
+  let { trust } = cluster.authority()
+  const check = async (): Promise<EdgePeer> => {
+    const { trust: now } = cluster.authority()
+    const found = await checkPeer(peer, cluster, { clock })
+    trust = now
+    return found
+  }
+  const { node, key, claim, certificate } = await check()
+  const { notBeforeMs, notAfterMs } = certificate
+  const proof = { node, key, claim, notBeforeMs, notAfterMs }
+  return {
+    node,
+    proof: 'certificate',
+    validUntilMs: notAfterMs,
+    isDoubtful: () =>
+      standingOf(proof, cluster.claims.known(node), clock.nowMs()) !== 'good' ||
+      !isSameTrust(trust, cluster.authority().trust),
+    recheck: check,
+  }
+}
+
+function reviewedRegularly(identity: TokenIdentity, clock: Clock): AgentIdentity {
+  let reviewedMs = clock.monotonicMs()
+  return {
+    ...identity,
+    isDoubtful: () => clock.monotonicMs() - reviewedMs >= AGENT_TOKEN_REVIEW_MS,
+    recheck: async () => {
+      // Also if the cluster does not answer: it is not asked more often for that.
+      reviewedMs = clock.monotonicMs()
+      await identity.recheck()
+    },
+  }
+}
+
+function isSameTrust(a: HubAuthority['trust'], b: HubAuthority['trust']): boolean {
+  return a.length === b.length && a.every(({ fingerprint }, index) => fingerprint === b[index]?.fingerprint)
 }

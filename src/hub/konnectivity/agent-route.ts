@@ -12,8 +12,10 @@ import { openErrorFrom } from '../../tunnel/open-error.ts'
 import type { Budget } from '../../tunnel/yamux/budget.ts'
 import type { NodeRoute, RouteDialOptions } from '../routing/node-route.ts'
 import type { AgentIdentity } from './agent-identity.ts'
+import { closeAfterLinger } from './close-after-linger.ts'
 import type { Identifier } from './identifiers.ts'
 import type { AgentMetrics } from './metrics.ts'
+import { scheduleAt } from './schedule-at.ts'
 
 /** Between pings, as on a session of our own. */
 export const AGENT_PING_INTERVAL_MS = 10_000
@@ -83,9 +85,7 @@ export class AgentRoute implements NodeRoute {
     })
     const { validUntilMs } = identity
     this.#cancelExpiry =
-      validUntilMs === undefined
-        ? () => {}
-        : clock.schedule(Math.min(validUntilMs - clock.nowMs(), maxTimerMs), () => this.#checkExpiry(validUntilMs))
+      validUntilMs === undefined ? () => {} : scheduleAt(clock, validUntilMs, () => this.end('expired'))
   }
 
   get node(): string {
@@ -145,16 +145,13 @@ export class AgentRoute implements NodeRoute {
   end(reason: AgentEnd): void {
     this.#settle(reason, undefined)
     this.#port.call.finish(GrpcCode.unavailable, reason)
+    closeAfterLinger(this.#options.stream, this.#options.clock)
   }
 
   /** Ends the connection below at once. */
   #cut(reason: AgentEnd): void {
     this.#settle(reason, undefined)
     this.#options.session.destroy()
-  }
-
-  #checkExpiry(validUntilMs: number): void {
-    if (this.#options.clock.nowMs() >= validUntilMs) this.end('expired')
   }
 
   /** From here on it is no route any more, whatever the peer still does with the call. */
@@ -168,9 +165,6 @@ export class AgentRoute implements NodeRoute {
     this.#options.onEnd(reason, error)
   }
 }
-
-/** What a timer takes; a certificate that lives longer is looked at when its agent connects again. */
-const maxTimerMs = 2 ** 31 - 1
 
 /** A connection begins with the small windows of people who join; one agent carries what a whole node does. */
 function widenWindows(session: Http2Session): void {

@@ -1,5 +1,9 @@
+import { UnsecuredJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
+import { FakeCluster, makeCa } from '../../../test/contract/fake-cluster.ts'
 import { connectAgent, startAgentHub } from '../../../test/contract/konnectivity-world.ts'
+import { ManualClock } from '../../telemetry/clock.ts'
+import { AGENT_TOKEN_REVIEW_MS, createAgentIdentity } from './agent-identity.ts'
 import { AgentTokens, type ReviewedUser } from './agent-tokens.ts'
 
 const nodeName = 'authentication.kubernetes.io/node-name'
@@ -73,6 +77,31 @@ describe('the token of an agent', () => {
     expect(open.agents.of('edge-1')?.description).toContain('token of kube-system/konnectivity-agent')
     const closed = await startAgentHub()
     await expect(connectAgent(closed, undefined, metadata)).rejects.toMatchObject({ code: 16 })
+  })
+
+  it('is in doubt every few minutes, until it is reviewed again', async () => {
+    const clock = new ManualClock()
+    const cluster = new FakeCluster(clock, await makeCa(clock))
+    const identify = createAgentIdentity({ cluster, clock, tokens })
+    const peer = { address: '192.0.2.1', source: '192.0.2.1', certificates: [], identified: () => {} }
+    const identity = await identify(peer, 'Bearer good')
+    await clock.advance(AGENT_TOKEN_REVIEW_MS - 1)
+    expect(identity.isDoubtful()).toBe(false)
+    await clock.advance(1)
+    expect(identity.isDoubtful()).toBe(true)
+    await identity.recheck()
+    expect(identity.isDoubtful()).toBe(false)
+  })
+
+  it('ends its agent when it ends, as the token itself says', async () => {
+    const forever = new AgentTokens({ allowed, review: async () => users['good'] })
+    const hub = await startAgentHub({ tokens: forever })
+    const token = new UnsecuredJWT({}).setExpirationTime(Math.floor(hub.clock.nowMs() / 1000) + 8).encode()
+    const agent = await connectAgent(hub, undefined, { ...metadata, authorization: `Bearer ${token}` })
+    await hub.clock.advance(6_000)
+    expect(hub.agents.all.length).toBe(1)
+    await hub.clock.advance(2_000)
+    expect(await agent.closed).toMatchObject({ message: 'expired' })
   })
 
   it('does not make up for a certificate, nor rename the node of one', async () => {

@@ -1,6 +1,10 @@
 /** Agents that show the token of a ServiceAccount. The token must be bound to a pod, and the pod's node is the agent's. */
+import { decodeJwt } from 'jose'
 import { Refusal } from '../refusal.ts'
 import type { AgentIdentity } from './agent-identity.ts'
+
+/** When it is to be looked at again is for others to say. */
+export type TokenIdentity = Omit<AgentIdentity, 'isDoubtful'>
 
 /** What the API server says of a token that is good: `status.user` of a TokenReview. */
 export interface ReviewedUser {
@@ -37,14 +41,20 @@ export class AgentTokens {
   }
 
   /** Rejects with a `Refusal`. */
-  async identify(authorization: string): Promise<AgentIdentity> {
+  async identify(authorization: string): Promise<TokenIdentity> {
     const token = bearerToken(authorization)
     const { node, account } = await this.#judge(token)
     const recheck = async (): Promise<void> => {
       const again = await this.#judge(token)
       if (again.node !== node) throw new Refusal('node-mismatch', `the pod of this agent is on node ${again.node} now`)
     }
-    return { node, proof: `token of ${account}`, recheck }
+    const validUntilMs = endOf(token)
+    return {
+      node,
+      proof: `token of ${account}`,
+      ...(validUntilMs !== undefined && { validUntilMs }),
+      recheck,
+    }
   }
 
   async #judge(token: string): Promise<{ node: string; account: string }> {
@@ -92,4 +102,14 @@ function bearerToken(authorization: string): string {
 
 function only(values: readonly string[] | undefined): string | undefined {
   return values?.length === 1 && values[0] !== '' ? values[0] : undefined
+}
+
+/** By what a token says that the cluster has found good; `undefined` where it is not one to be read. */
+function endOf(token: string): number | undefined {
+  try {
+    const { exp } = decodeJwt(token)
+    return exp === undefined ? undefined : exp * 1000
+  } catch {
+    return undefined
+  }
 }

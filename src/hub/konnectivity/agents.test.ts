@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { makeCa } from '../../../test/contract/fake-cluster.ts'
 import { credentialFor, eventually } from '../../../test/contract/hub-world.ts'
 import {
   type AgentHub,
@@ -13,6 +14,8 @@ import {
 } from '../../../test/contract/konnectivity-world.ts'
 import { validityFromNow } from '../../identity/issue.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
+import { Refusal } from '../refusal.ts'
+import { AGENT_RECHECK_MS } from './agent-rechecks.ts'
 import { AGENT_DEAD_AFTER_MS, AGENT_PING_INTERVAL_MS, type AgentRoute } from './agent-route.ts'
 import { MAX_AGENTS_PER_NODE } from './agents.ts'
 
@@ -151,6 +154,37 @@ describe('an agent with the certificate of its node', () => {
     await hub.cluster.claims.forget('edge-1')
     await hub.agents.recheck('edge-1')
     expect(await agent.closed).toMatchObject({ message: 'refused' })
+  })
+
+  it('is looked at again every few seconds, should a change have been missed', async () => {
+    const hub = await startAgentHub()
+    const agent = await oneAgent(hub)
+    await hub.clock.advance(AGENT_RECHECK_MS)
+    expect(hub.agents.all.length).toBe(1)
+    await hub.cluster.claims.forget('edge-1')
+    await hub.clock.advance(AGENT_RECHECK_MS)
+    expect(await agent.closed).toMatchObject({ message: 'refused' })
+  })
+
+  it('is ended when its CA is trusted no more', async () => {
+    const hub = await startAgentHub()
+    const agent = await oneAgent(hub)
+    hub.cluster.ca = await makeCa(hub.clock, 'another-ca')
+    await hub.clock.advance(AGENT_RECHECK_MS)
+    expect(await agent.closed).toMatchObject({ message: 'refused' })
+  })
+
+  it('goes on while the cluster cannot be asked', async () => {
+    const hub = await startAgentHub()
+    await oneAgent(hub)
+    const [route] = hub.agents.all
+    if (route === undefined) throw new Error('no agent')
+    const recheck = vi.spyOn(route.identity, 'recheck').mockRejectedValue(new Refusal('cluster-unavailable', 'later'))
+    vi.spyOn(route.identity, 'isDoubtful').mockReturnValue(true)
+    await hub.clock.advance(AGENT_RECHECK_MS)
+    await hub.clock.advance(AGENT_RECHECK_MS)
+    expect(recheck).toHaveBeenCalledTimes(2)
+    expect(hub.agents.all).toEqual([route])
   })
 
   it('is ended when its certificate does', async () => {

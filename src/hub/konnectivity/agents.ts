@@ -3,22 +3,23 @@
  * its node nor what is sent through it.
  */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
-import type { Duplex } from 'node:stream'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { GRPC_CONTENT_TYPE, GrpcCode, type GrpcCodeNumber, statusTrailers } from '../../tunnel/grpc/status.ts'
-import type { Answer } from '../../tunnel/konnectivity/incoming-dials.ts'
 import { AgentMetadata } from '../../tunnel/konnectivity/service.ts'
-import { openErrorFrom } from '../../tunnel/open-error.ts'
 import type { Budget } from '../../tunnel/yamux/budget.ts'
 import { Refusal } from '../refusal.ts'
 import type { NodeFacts } from '../routing/node-facts.ts'
 import type { NodeRoutes } from '../routing/node-route.ts'
-import type { HubConnection, OpenConnection } from '../serving/connection.ts'
+import { type FailureLimiter, WorkGate } from '../serving/admission.ts'
+import type { HubConnection, OpenConnection, Peer } from '../serving/connection.ts'
+import { AgentDials, type AgentDialsOptions } from './agent-dials.ts'
 import type { AgentIdentity, IdentifyAgent } from './agent-identity.ts'
+import { AgentRechecks } from './agent-rechecks.ts'
 import { type AgentEnd, AgentRoute } from './agent-route.ts'
+import { closeAfterLinger } from './close-after-linger.ts'
+import { DenialLog } from './denial-log.ts'
 import { type Identifier, isOwn, MAX_IDENTIFIERS_LENGTH, parseIdentifiers } from './identifiers.ts'
-import type { AgentMetrics } from './metrics.ts'
 
 /** Agents of one node: one, its successor during an update, and a connection of each that has not been noticed to be dead. */
 export const MAX_AGENTS_PER_NODE = 4
@@ -26,38 +27,39 @@ export const MAX_AGENTS_PER_NODE = 4
 export const MAX_AGENTS = 10_000
 /** A UUID has 36 characters, and most agents take one. */
 export const MAX_AGENT_ID_LENGTH = 253
-/** For a target in the cloud to connect. */
-export const AGENT_TARGET_DEADLINE_MS = 10_000
+/** Tokens of agents that the cluster is asked about at a time: a stranger has a question for the price of a call. */
+export const MAX_TOKEN_REVIEWS_IN_FLIGHT = 32
 
-export type DialTarget = (
-  node: string,
-  target: string,
-  options: { readonly deadlineMs: number; readonly signal: AbortSignal },
-) => Promise<Duplex>
-
-export interface AgentsOptions {
+export interface AgentsOptions extends AgentDialsOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly budget: Budget
-  readonly metrics: AgentMetrics
   readonly identify: IdentifyAgent
+  /** Of the addresses, whatever they fail at; one for the whole hub. */
+  readonly failures: Pick<FailureLimiter, 'check' | 'failed'>
   /** Tells hubs apart for an agent, which wants one connection to each. */
   readonly serverId: string
   /** How many hubs an agent shall connect to. */
   readonly serverCount: () => number
   /** What routing knows of a Node. */
   readonly nodeFacts: (node: string) => NodeFacts | undefined
-  /** Reaches a target in the cloud for a node, by the policy of the hub; rejects with an `OpenError`. Absent: no targets. */
-  readonly dialTarget?: DialTarget
 }
 
 export class KonnectivityAgents implements NodeRoutes {
   readonly #options: AgentsOptions
   /** The oldest first. */
   readonly #routes = new Set<AgentRoute>()
+  readonly #dials: AgentDials
+  readonly #rechecks: AgentRechecks
+  readonly #refusals: DenialLog
+  readonly #tokenGate = new WorkGate(MAX_TOKEN_REVIEWS_IN_FLIGHT)
 
   constructor(options: AgentsOptions) {
+    const { clock, logger } = options
     this.#options = options
+    this.#dials = new AgentDials(options)
+    this.#rechecks = new AgentRechecks(clock, () => this.all)
+    this.#refusals = new DenialLog(clock, logger, 'konnectivity agent refused')
   }
 
   get all(): readonly AgentRoute[] {
@@ -92,14 +94,7 @@ export class KonnectivityAgents implements NodeRoutes {
   /** Looks again at who the agents of a node are, and ends those who may not be that node any more. */
   async recheck(node: string): Promise<void> {
     const routes = this.all.filter((route) => route.node === node)
-    await Promise.all(
-      routes.map((route) =>
-        route.identity.recheck().catch((error: unknown) => {
-          // Only a judgement ends it; a cluster that cannot be asked does not.
-          if (error instanceof Refusal && error.code !== 'cluster-unavailable') route.end('refused')
-        }),
-      ),
-    )
+    await Promise.all(routes.map((route) => this.#rechecks.recheck(route)))
   }
 
   async #take(
@@ -112,7 +107,7 @@ export class KonnectivityAgents implements NodeRoutes {
       state.route = await this.#admit(connection, stream, headers)
       if (state.isDraining) state.route?.drain()
     } catch (error) {
-      this.#refuse(stream, error)
+      this.#refuse(connection, stream, error)
     }
   }
 
@@ -121,10 +116,8 @@ export class KonnectivityAgents implements NodeRoutes {
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
   ): Promise<AgentRoute | undefined> {
-    const { identify, metrics, serverId } = this.#options
-    const agentId = agentIdOf(headers)
-    const claims = claimsOf(headers)
-    const identity = await identify(connection.peer, headers.authorization)
+    const { metrics, serverId } = this.#options
+    const { identity, agentId, claims } = await this.#identify(connection.peer, stream, headers)
     const { session } = stream
     if (stream.destroyed || session === undefined) return undefined
     if (this.#routes.size >= MAX_AGENTS) throw new Refusal('overloaded', 'as many agents as this hub takes')
@@ -141,6 +134,41 @@ export class KonnectivityAgents implements NodeRoutes {
     return this.#open({ stream, session, identity, agentId, claims, address: connection.peer.address })
   }
 
+  /**
+   * An address that failed too often may not try tokens for a while, of which each is a question to the cluster; certificates
+   * are looked at all the same, so that nobody can keep the honest nodes of a shared address out.
+   */
+  async #identify(peer: Peer, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<IdentifiedAgent> {
+    const { identify, failures } = this.#options
+    try {
+      const agentId = agentIdOf(headers)
+      const claims = claimsOf(headers)
+      const { authorization } = headers
+      const identity =
+        peer.certificates.length > 0
+          ? await identify(peer, authorization)
+          : await this.#inTurn(peer, stream, () => identify(peer, authorization))
+      return { agentId, claims, identity }
+    } catch (error) {
+      const isFailure = error instanceof Refusal && error.status < 500 && error.code !== 'too-many-failures'
+      if (isFailure) failures.failed(peer.source)
+      throw error
+    }
+  }
+
+  /** An address that fails while it waits, or that has failed before, gets no turn. */
+  async #inTurn<T>({ source }: Peer, stream: ServerHttp2Stream, work: () => Promise<T>): Promise<T> {
+    const { failures } = this.#options
+    failures.check(source)
+    const gone = new AbortController()
+    stream.once('close', () => gone.abort())
+    const turn = async (): Promise<T> => {
+      failures.check(source)
+      return await work()
+    }
+    return await this.#tokenGate.run(turn, gone.signal)
+  }
+
   #open(call: Pick<AgentRouteCall, 'stream' | 'session' | 'identity' | 'agentId' | 'claims' | 'address'>): AgentRoute {
     const { clock, budget, metrics, logger } = this.#options
     const { identity, agentId, claims } = call
@@ -149,10 +177,11 @@ export class KonnectivityAgents implements NodeRoutes {
       clock,
       budget,
       metrics,
-      answer: this.#answerFor(identity),
+      answer: this.#dials.answerFor(identity.node),
       onEnd: (reason, error) => this.#onEnd(route, reason, error),
     })
     this.#routes.add(route)
+    this.#rechecks.schedule()
     this.#updateGauges()
     const foreign = claims.filter((claim) => !isOwn(claim, this.#options.nodeFacts(identity.node)))
     for (const { kind } of foreign) metrics.foreignIdentifiers.inc({ kind })
@@ -167,26 +196,10 @@ export class KonnectivityAgents implements NodeRoutes {
     for (const route of routes.slice(0, -MAX_AGENTS_PER_NODE)) route.end('limit')
   }
 
-  #answerFor({ node }: AgentIdentity): Answer | undefined {
-    const { dialTarget, metrics, logger } = this.#options
-    if (dialTarget === undefined) return undefined
-    return async (target, signal) => {
-      try {
-        const socket = await dialTarget(node, target, { deadlineMs: AGENT_TARGET_DEADLINE_MS, signal })
-        metrics.targetDials.inc({ code: 'ok' })
-        return socket
-      } catch (error) {
-        const failure = openErrorFrom(error)
-        metrics.targetDials.inc({ code: failure.code })
-        logger.info({ node, target, code: failure.code, reason: failure.message }, 'not connected for an agent')
-        throw failure
-      }
-    }
-  }
-
   #onEnd(route: AgentRoute, reason: AgentEnd, error: Error | undefined): void {
     const { metrics, logger } = this.#options
     this.#routes.delete(route)
+    if (this.of(route.node) === undefined) this.#dials.forget(route.node)
     this.#updateGauges()
     metrics.ends.inc({ reason })
     const told = { node: route.node, agentId: route.agentId, reason }
@@ -197,17 +210,24 @@ export class KonnectivityAgents implements NodeRoutes {
     this.#options.metrics.agents.set(this.#routes.size)
   }
 
-  #refuse(stream: ServerHttp2Stream, error: unknown): void {
-    const { metrics, logger } = this.#options
+  #refuse({ peer }: HubConnection, stream: ServerHttp2Stream, error: unknown): void {
+    const { clock, metrics, logger } = this.#options
     const refusal = error instanceof Refusal ? error : new Refusal('internal', 'the hub failed to do this')
     if (refusal !== error) logger.error({ err: error }, 'cannot take an agent')
     metrics.connects.inc({ result: refusal.code })
-    logger.info({ code: refusal.code, reason: refusal.message }, 'konnectivity agent refused')
+    this.#refusals.add(peer.source, { source: peer.address, code: refusal.code, reason: refusal.message })
+    closeAfterLinger(stream, clock)
     if (stream.destroyed || stream.headersSent) return
     const trailers = statusTrailers(grpcCodeOf(refusal), `${refusal.code}: ${refusal.message}`)
     stream.respond({ ':status': 200, 'content-type': GRPC_CONTENT_TYPE, ...trailers }, { endStream: true })
     stream.resume()
   }
+}
+
+interface IdentifiedAgent {
+  readonly identity: AgentIdentity
+  readonly agentId: string
+  readonly claims: Identifier[]
 }
 
 interface CallState {
@@ -220,6 +240,7 @@ type AgentRouteCall = ConstructorParameters<typeof AgentRoute>[0]
 function grpcCodeOf({ status }: Refusal): GrpcCodeNumber {
   if (status === 401) return GrpcCode.unauthenticated
   if (status === 403 || status === 409) return GrpcCode.permissionDenied
+  if (status === 429) return GrpcCode.resourceExhausted
   if (status === 400) return GrpcCode.invalidArgument
   return status >= 500 ? GrpcCode.unavailable : GrpcCode.unknown
 }

@@ -4,10 +4,11 @@ import { describe, expect, it, vi } from 'vitest'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import type { RefusalCode } from '../../tunnel/prelude/answer.ts'
+import { DENIAL_MEMORY_MS, MAX_REMEMBERED_DESTINATIONS } from './admissions.ts'
 import { createRouteMetrics } from './metrics.ts'
 import { nodeFacts } from './node-facts.ts'
 import type { NodeRoute, NodeRoutes, RouteDialOptions } from './node-route.ts'
-import { MAX_REMEMBERED_DESTINATIONS, MAX_ROUTE_ATTEMPTS, RouteDialer } from './route-dialer.ts'
+import { MAX_DENIALS_PER_DIAL, MAX_ROUTE_ATTEMPTS, RouteDialer } from './route-dialer.ts'
 import { type ProxyStrategy, RouteTable } from './route-table.ts'
 
 type FakeRoute = NodeRoute & { readonly dial: ReturnType<typeof vi.fn<NodeRoute['dial']>> }
@@ -131,12 +132,56 @@ describe('a destination of nobody', () => {
   })
 
   it('asks each edge once, and only so many', async () => {
-    const all = Array.from({ length: 2 * MAX_ROUTE_ATTEMPTS }, (_, index) => route(`x-${index % 12}`, 'denied'))
-    await expect(dialerOf(all).dialer.dial('10.96.0.1', 443, options)).rejects.toEqual(
-      failsWith('denied', /\(8 routes tried\)/),
-    )
-    const calls = all.filter((each) => each.dial.mock.calls.length > 0)
-    expect(new Set(calls.map(({ node }) => node)).size).toBe(MAX_ROUTE_ATTEMPTS)
+    const all = (code: RefusalCode) => Array.from({ length: 200 }, (_, index) => route(`x-${index % 100}`, code))
+    const nodesAsked = (routes: readonly FakeRoute[]) =>
+      routes.filter((each) => each.dial.mock.calls.length > 0).map(({ node }) => node)
+    for (const [code, limit] of [
+      ['denied', MAX_DENIALS_PER_DIAL],
+      ['overloaded', MAX_ROUTE_ATTEMPTS],
+    ] as const) {
+      const routes = all(code)
+      await expect(dialerOf(routes).dialer.dial('10.96.0.1', 443, options)).rejects.toEqual(
+        failsWith(code, `\\(${limit} routes tried\\)`),
+      )
+      expect([nodesAsked(routes).length, new Set(nodesAsked(routes)).size]).toEqual([limit, limit])
+    }
+  })
+
+  it('finds the one edge of many that admits it, going on where the last walk has ended', async () => {
+    const deniers = Array.from({ length: 2 * MAX_DENIALS_PER_DIAL }, (_, index) => route(`x-${index}`, 'denied'))
+    const open = route('open')
+    // With what is random here, the second of a pool is drawn last.
+    const { dialer } = dialerOf(deniers.toSpliced(1, 0, open))
+    await expect(dialer.dial('10.96.0.1', 443, options)).rejects.toEqual(failsWith('denied'))
+    expect((await dialer.dial('10.96.0.1', 443, options)).node).toBe('open')
+    expect((await dialer.dial('10.96.0.1', 443, options)).node).toBe('open')
+    for (const each of deniers) expect(each.dial.mock.calls.length).toBeLessThanOrEqual(1)
+  })
+
+  it('is asked for again, last, where it was denied; like everybody when that is long ago', async () => {
+    const [strict, lost] = [route('edge-1', 'denied'), route('edge-2', 'overloaded')]
+    const { dialer, clock } = dialerOf([strict, lost])
+    const order = async () => {
+      strict.dial.mockClear()
+      lost.dial.mockClear()
+      await expect(dialer.dial('10.96.0.1', 443, options)).rejects.toThrow('2 routes tried')
+      const [first = 0, second = 0] = [strict, lost].map((each) => each.dial.mock.invocationCallOrder[0])
+      return first < second ? 'denier first' : 'denier last'
+    }
+    expect([await order(), await order()]).toEqual(['denier first', 'denier last'])
+    await clock.advance(DENIAL_MEMORY_MS)
+    expect(await order()).toBe('denier first')
+  })
+
+  it('goes nowhere where every machine means itself by it', async () => {
+    const edge = route('edge-1')
+    const { dialer, outcomes } = dialerOf([edge])
+    for (const host of ['127.0.0.1', '::1', 'localhost', '169.254.169.254'])
+      await expect(dialer.dial(host, 10250, options)).rejects.toEqual(
+        failsWith('no-route', /means another thing on every machine, and no Node has it as its address/),
+      )
+    expect(edge.dial).not.toHaveBeenCalled()
+    expect(await outcomes()).toEqual({ unowned: 4 })
   })
 
   it('does not go on after the destination itself has failed', async () => {

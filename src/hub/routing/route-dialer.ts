@@ -6,15 +6,16 @@ import type { Duplex } from 'node:stream'
 import type { Clock } from '../../telemetry/clock.ts'
 import { OpenError, openErrorFrom } from '../../tunnel/open-error.ts'
 import type { RefusalCode } from '../../tunnel/prelude/answer.ts'
+import { Admissions } from './admissions.ts'
 import { type Destination, type DestinationHost, formatDestination, parseHost } from './destination.ts'
 import type { RouteMetrics, RouteOutcome } from './metrics.ts'
 import type { NodeRoute, NodeRoutes, RouteDialOptions } from './node-route.ts'
 import type { NodeSelection, RouteChoice } from './route-table.ts'
 
-/** Routes tried for one connection, over sessions of one node or over edges: nobody waits for a walk through all of them. */
+/** Routes that may fail for one connection, over sessions of one node or over edges, not counting denials. */
 export const MAX_ROUTE_ATTEMPTS = 8
-/** Destinations of which is remembered who admitted them: more services than control planes call. */
-export const MAX_REMEMBERED_DESTINATIONS = 1_024
+/** Edges that may deny one connection before it is given up; a denial costs one round trip and nothing at the edge. */
+export const MAX_DENIALS_PER_DIAL = 64
 
 export interface RouteDialerOptions {
   readonly table: { choose(host: DestinationHost): RouteChoice }
@@ -50,12 +51,12 @@ interface Plan {
 export class RouteDialer {
   readonly #options: RouteDialerOptions
   readonly #random: () => number
-  /** The node that last admitted a destination of nobody's: asked first, because most edges would say no. */
-  readonly #admitted = new Map<string, string>()
+  readonly #admissions: Admissions
 
   constructor(options: RouteDialerOptions) {
     this.#options = options
     this.#random = options.random ?? Math.random
+    this.#admissions = new Admissions(options.clock)
   }
 
   /** Resolves once the far end has connected; rejects with an `OpenError`. */
@@ -94,18 +95,23 @@ export class RouteDialer {
     const endMs = clock.monotonicMs() + options.deadlineMs
     let failure: OpenError | undefined
     let attempts = 0
+    let denials = 0
     for (const route of plan.routes) {
       const deadlineMs = Math.ceil(endMs - clock.monotonicMs())
-      if (attempts === MAX_ROUTE_ATTEMPTS || deadlineMs <= 0 || options.signal?.aborted === true) break
+      if (attempts - denials === MAX_ROUTE_ATTEMPTS || denials === MAX_DENIALS_PER_DIAL) break
+      if (deadlineMs <= 0 || options.signal?.aborted === true) break
       attempts += 1
       try {
         const stream = await route.dial({ ...options, deadlineMs })
         this.#count(plan, attempts)
-        if (plan.outcome === 'default') this.#remember(options.address, route.node)
+        if (plan.outcome === 'default') this.#admissions.admitted(options.address, route.node)
         return { stream, node: route.node }
       } catch (error) {
         failure = openErrorFrom(error)
         if (!plan.tryNext.has(failure.code)) break
+        if (failure.code !== 'denied') continue
+        denials += 1
+        this.#admissions.denied(options.address, route.node)
       }
     }
     this.#count(plan, attempts)
@@ -117,40 +123,42 @@ export class RouteDialer {
     this.#options.metrics.choices.inc({ outcome: attempts === 0 ? 'offline' : outcome })
   }
 
-  /** A few nodes of the first selection that has any, in random order, each by its best route. */
-  #candidates(tiers: readonly NodeSelection[], address: string): NodeRoute[] {
+  /** The nodes of the first selection that has any, each by its best route, looked up when it is its turn. */
+  *#candidates(tiers: readonly NodeSelection[], address: string): Generator<NodeRoute, void, undefined> {
     for (const tier of tiers) {
-      const chosen = this.#draw(tier, this.#admitted.get(address))
-      if (chosen.length > 0) return chosen
+      let hasAny = false
+      for (const node of this.#inOrder(tier, address)) {
+        const route = bestRoute(node, this.#options.routes)
+        if (route === undefined) continue
+        hasAny = true
+        yield route
+      }
+      if (hasAny) return
     }
-    return []
   }
 
-  #draw(tier: NodeSelection, first: string | undefined): NodeRoute[] {
-    const { routes } = this.#options
-    const chosen = new Map<string, NodeRoute>()
-    const consider = (node: string): void => {
-      const route = chosen.has(node) || !tier.has(node) ? undefined : bestRoute(node, routes)
-      if (route !== undefined) chosen.set(node, route)
-    }
-    if (first !== undefined) consider(first)
-    const pool = [...routes.all]
-    while (pool.length > 0 && chosen.size < MAX_ROUTE_ATTEMPTS) {
+  /** Who admitted the destination before, then the others at random, and at last those who have denied it lately. */
+  *#inOrder(tier: NodeSelection, address: string): Generator<string, void, undefined> {
+    const admissions = this.#admissions
+    const nodes = new Set(this.#options.routes.all.map(({ node }) => node).filter((node) => tier.has(node)))
+    const first = admissions.admittedBy(address)
+    if (first !== undefined && nodes.delete(first)) yield first
+    const isDenied = (node: string): boolean => admissions.isDenied(address, node)
+    // Sorted out before anybody is asked: who denies it now is not asked again at the end.
+    const [others, deniers] = [[...nodes].filter((node) => !isDenied(node)), [...nodes].filter(isDenied)]
+    yield* this.#shuffled(others)
+    yield* this.#shuffled(deniers)
+  }
+
+  *#shuffled(pool: string[]): Generator<string, void, undefined> {
+    while (pool.length > 0) {
       const index = Math.floor(this.#random() * pool.length)
-      consider(pool[index]?.node ?? '')
+      const drawn = pool[index]
       // Order does not matter in the pool, so that taking one out is cheap.
       const last = pool.pop()
       if (last !== undefined && index < pool.length) pool[index] = last
+      if (drawn !== undefined) yield drawn
     }
-    return [...chosen.values()]
-  }
-
-  #remember(address: string, node: string): void {
-    this.#admitted.delete(address)
-    this.#admitted.set(address, node)
-    if (this.#admitted.size <= MAX_REMEMBERED_DESTINATIONS) return
-    const [oldest = ''] = this.#admitted.keys()
-    this.#admitted.delete(oldest)
   }
 }
 

@@ -154,6 +154,82 @@ describe('a Service', () => {
   })
 })
 
+describe('a host that means another thing on every machine', () => {
+  const special = [
+    '127.0.0.1',
+    '127.9.9.9',
+    '::1',
+    '::ffff:127.0.0.1',
+    '64:ff9b::127.0.0.1',
+    '0.0.0.0',
+    '::',
+    '169.254.1.1',
+    '169.254.169.254',
+    'fe80::1',
+    '100.100.100.200',
+    'fd00:ec2::254',
+    '224.0.0.1',
+    'ff02::1',
+    '255.255.255.255',
+    'localhost',
+    'LOCALHOST.',
+    'a.localhost',
+    'localhost.localdomain',
+    'ip6-loopback',
+  ]
+
+  it.each(special)('goes nowhere: %s', (host) => {
+    expect(choose(tableOf(node('edge-1', ['10.0.0.1'])), host)).toMatchObject({
+      kind: 'none',
+      reason: 'unowned',
+      message: expect.stringMatching(/means another thing on every machine, and no Node has it/) as unknown,
+    })
+  })
+
+  it('is not attracted by what a Node reports, nor by a range around it', () => {
+    const report = (type: string) => ({ addresses: special.map((address) => ({ type, address })) })
+    const evil = (type: string): NodeFacts =>
+      nodeFacts({
+        metadata: { name: 'evil' },
+        spec: { podCIDRs: ['0.0.0.0/0', '::/0'] } as object,
+        status: report(type),
+      })
+    const byName = tableOf(evil('Hostname'))
+    for (const host of special) expect(choose(byName, host)).toMatchObject({ kind: 'none', reason: 'unowned' })
+    expect(evil('InternalIP').addresses).toEqual(['127.0.0.1', '127.9.9.9', '::1'])
+    expect(evil('InternalIP').hostNames).toEqual([])
+  })
+
+  it('is a Node where that has loopback for its address, and is the only one', () => {
+    const table = tableOf(node('edge-1', ['127.0.0.1']))
+    expect(choose(table, '127.0.0.1')).toEqual(to('edge-1'))
+    expect(choose(table, '127.0.0.2').kind).toBe('none')
+    table.put(node('edge-2', ['127.0.0.1']))
+    expect(choose(table, '127.0.0.1')).toEqual(contested)
+  })
+
+  it('is a Node by the name of that Node', () => {
+    expect(choose(tableOf(node('localhost')), 'localhost')).toEqual(to('localhost'))
+  })
+
+  it('does not include reserved addresses, which some clusters give to pods', () => {
+    expect(choose(tableOf(node('edge-1', [], ['240.1.0.0/24'])), '240.1.0.9')).toEqual(to('edge-1'))
+  })
+})
+
+describe('a claim that is a lie', () => {
+  it('attracts what no other Node claims, and stops what another one does', () => {
+    const table = new RouteTable({ strategies: ['default'], serviceCidrs: ['10.96.0.0/16'] })
+    table.put(node('edge-1', ['10.0.0.1']))
+    table.put(node('evil', ['192.0.2.1', '10.0.0.1', '10.96.0.1', '10.97.0.1', 'edge-1']))
+    expect(choose(table, '192.0.2.1')).toEqual(to('evil'))
+    expect(choose(table, '10.97.0.1')).toEqual(to('evil'))
+    expect(choose(table, '10.0.0.1')).toEqual(contested)
+    expect(choose(table, '10.96.0.1').kind).toBe('any')
+    expect(choose(table, 'edge-1')).toEqual(to('edge-1'))
+  })
+})
+
 describe('what a Node reports', () => {
   it('counts only as far as it is readable, and not without bound', () => {
     const many = Array.from({ length: 100 }, (_, index) => `10.1.0.${index}`)

@@ -1,13 +1,18 @@
 /**
  * Which nodes may carry a connection to a destination. What must stay true: a destination that belongs to a known Node goes
- * through that node or nowhere, whatever the strategies; one that several nodes claim goes nowhere. Nodes report their own
- * addresses, so a claim can be a lie: it may stop traffic to another node or to a Service, never attract it.
+ * through that node or nowhere, whatever the strategies; one that several nodes claim goes nowhere; one that means another thing
+ * on every machine (loopback, link-local, metadata services) goes to the Node that lists it, or nowhere.
+ *
+ * Nodes report their own addresses, so a claim can be a lie. It stops traffic to what another Node claims too, and it attracts
+ * traffic to what no other Node claims: an address outside the cluster, or a Service outside `serviceCidrs`. It never attracts
+ * the name of another Node, what another Node claims, or a Service inside `serviceCidrs`.
  */
 import { EVERY_LABEL, type LabelSelector, matchesLabels, parseLabelSelector } from '../../kube/selectors/index.ts'
 import { CidrOwners } from './cidr-owners.ts'
 import type { DestinationHost } from './destination.ts'
 import { type NodeFacts, sameFacts } from './node-facts.ts'
 import { Owners } from './owners.ts'
+import { isSpecialHost } from './special-host.ts'
 
 /**
  * What is tried, in this order, for a destination: the node it belongs to, a node that carries the label of default routes,
@@ -100,17 +105,25 @@ export class RouteTable {
     return this.#hostNames.contestedCount + this.#addresses.contestedCount + this.#podCidrs.contestedCount
   }
 
-  #chooseForNobodys({ text }: DestinationHost): RouteChoice {
+  #chooseForNobodys(host: DestinationHost): RouteChoice {
+    const { text } = host
+    if (isSpecialHost(host)) {
+      const message = `${text} means another thing on every machine, and no Node has it as its address: name the node`
+      return { kind: 'none', reason: 'unowned', message }
+    }
     if (this.#tiers.length > 0) return { kind: 'any', tiers: this.#tiers }
     const message = `${text} is no name, address or pod address of a node, and no strategy is for others`
     return { kind: 'none', reason: 'unowned', message }
   }
 
   /** The API server sees to it that a Node's own name is one of a kind: what others say of it does not count. */
-  #ownersOf({ kind, text }: DestinationHost): ReadonlySet<string> {
+  #ownersOf(host: DestinationHost): ReadonlySet<string> {
+    const { kind, text } = host
     if (kind === 'name') return this.#nodes.has(text) ? new Set([text]) : this.#hostNames.of(text)
     if (this.#serviceCidrs.of(text).size > 0) return nobody
     const byAddress = this.#addresses.of(text)
+    // No pod has such an address, however wide a range is.
+    if (isSpecialHost(host)) return byAddress
     const byRange = this.#podCidrs.of(text)
     return byRange.size === 0 ? byAddress : new Set([...byAddress, ...byRange])
   }

@@ -1,0 +1,49 @@
+/** Looks again, every few seconds, at those agents about whom there is a doubt, and ends whoever may not be its node any more. */
+import type { Clock } from '../../telemetry/clock.ts'
+import { Refusal } from '../refusal.ts'
+import { WorkGate } from '../serving/admission.ts'
+import type { AgentRoute } from './agent-route.ts'
+
+/** How often each agent is held against the claim on its name, the trusted CAs and the age of its review: as sessions are. */
+export const AGENT_RECHECK_MS = 5_000
+/** Agents that the cluster is asked about at a time; after a restart they all come, and all fall due, at once. */
+export const MAX_AGENT_RECHECKS_IN_FLIGHT = 32
+
+export class AgentRechecks {
+  readonly #clock: Clock
+  readonly #agents: () => readonly AgentRoute[]
+  readonly #gate = new WorkGate(MAX_AGENT_RECHECKS_IN_FLIGHT, Number.POSITIVE_INFINITY)
+  readonly #underWay = new Set<AgentRoute>()
+  #isScheduled = false
+
+  constructor(clock: Clock, agents: () => readonly AgentRoute[]) {
+    this.#clock = clock
+    this.#agents = agents
+  }
+
+  /** Goes on for as long as there are agents. */
+  schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    this.#clock.schedule(AGENT_RECHECK_MS, () => {
+      this.#isScheduled = false
+      for (const route of this.#agents()) if (route.identity.isDoubtful()) void this.recheck(route)
+      if (this.#agents().length > 0) this.schedule()
+    })
+  }
+
+  /** Whoever is being looked at already is not asked about twice. */
+  async recheck(route: AgentRoute): Promise<void> {
+    if (this.#underWay.has(route)) return
+    this.#underWay.add(route)
+    try {
+      await this.#gate.run(() => route.identity.recheck(), new AbortController().signal)
+    } catch (error) {
+      // Only a judgement ends it; a cluster that cannot be asked does not.
+      if (!(error instanceof Refusal) || error.status >= 500) return
+      route.end(error.code === 'certificate-expired' ? 'expired' : 'refused')
+    } finally {
+      this.#underWay.delete(route)
+    }
+  }
+}

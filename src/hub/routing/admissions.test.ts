@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../telemetry/clock.ts'
+import { Admissions, DENIAL_MEMORY_MS, MAX_REMEMBERED_DENIALS } from './admissions.ts'
+
+describe('what edges have said', () => {
+  it('is held against them for a while, and not any more when they say another thing', async () => {
+    const clock = new ManualClock()
+    const admissions = new Admissions(clock)
+    admissions.admitted('a:1', 'edge-1')
+    admissions.denied('a:1', 'edge-2')
+    const now = () => [
+      admissions.admittedBy('a:1'),
+      ...['edge-1', 'edge-2'].map((node) => admissions.isDenied('a:1', node)),
+    ]
+    expect(now()).toEqual(['edge-1', false, true])
+    expect(admissions.isDenied('b:1', 'edge-2')).toBe(false)
+    admissions.denied('a:1', 'edge-1')
+    admissions.admitted('a:1', 'edge-2')
+    expect(now()).toEqual(['edge-2', true, false])
+    await clock.advance(DENIAL_MEMORY_MS)
+    expect(now()).toEqual(['edge-2', false, false])
+  })
+
+  it('is bounded, and the destination is forgotten that nobody asked for the longest', () => {
+    const admissions = new Admissions(new ManualClock())
+    const half = MAX_REMEMBERED_DENIALS / 2
+    for (const address of ['old:1', 'new:1'])
+      for (let index = 0; index < half; index++) admissions.denied(address, `x-${index}`)
+    const known = () => ['old:1', 'new:1', 'one:1'].map((address) => admissions.isDenied(address, 'x-0'))
+    admissions.denied('old:1', 'x-0')
+    expect(known()).toEqual([true, true, false])
+    admissions.denied('one:1', 'x-0')
+    expect(known()).toEqual([true, false, true])
+  })
+})
