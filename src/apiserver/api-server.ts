@@ -6,6 +6,7 @@ import type { HealthChecks } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { formatAddress, type ListenAddress } from '../telemetry/listen.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { stopInReverse } from '../telemetry/part-group.ts'
 import type { AuditSink } from './audit/sink.ts'
 import type { AuthorizationMode } from './auth/modes.ts'
 import { type CaBundle, composeApiServer, tlsFiles } from './compose.ts'
@@ -88,10 +89,10 @@ export class ApiServer implements Part {
       this.#url = `https://${formatAddress({ host, port: listener.address.port })}`
       await writeAdminKubeconfig(this.adminKubeconfig, this.#url, pki)
     } catch (error) {
-      await stopAll(running, AbortSignal.abort())
+      await stopInReverse(running, AbortSignal.abort()).catch(() => {})
       throw error
     }
-    return { stop: (deadline) => stopAll(running, deadline) }
+    return { stop: (deadline) => stopInReverse(running, deadline) }
   }
 
   /** A server that runs for a year must not end with its certificate; loading makes again what nears its end. */
@@ -118,8 +119,4 @@ export class ApiServer implements Part {
       },
     }
   }
-}
-
-async function stopAll(running: readonly RunningPart[], deadline: AbortSignal): Promise<void> {
-  for (const part of running.toReversed()) await part.stop(deadline)
 }

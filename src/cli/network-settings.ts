@@ -1,11 +1,11 @@
 /** What the settings of a hub mean for the bytes that pass through it. */
 import { readFileSync } from 'node:fs'
 import type { FrontPlace, NetworkSettings } from '../hub/compose-network.ts'
-import { parseTargetAddress, type TargetAddress, targetAddressOfUrl } from '../hub/targets/target-address.ts'
 import { parseTargetRule, TargetRuleError } from '../hub/targets/target-rule.ts'
 import { type Certificate, readCertificates } from '../identity/certificate.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import { parseLabelSelector } from '../kube/selectors/label.ts'
+import { type HostPort, hostPortOfUrl, parseHostPort } from '../network/host-port.ts'
 import type { ClusterConfig } from './config/hub.ts'
 import { readValue } from './config/read-value.ts'
 import { listenAddress } from './config/values.ts'
@@ -34,8 +34,8 @@ export function networkSettings(config: ClusterConfig, client: KubeClient): Netw
   }
 }
 
-function addressesOf({ connection }: KubeClient): readonly TargetAddress[] {
-  const address = targetAddressOfUrl(new URL(connection.server))
+function addressesOf({ connection }: KubeClient): readonly HostPort[] {
+  const address = hostPortOfUrl(new URL(connection.server))
   if (address === undefined)
     throw new UsageError(
       `the server ${connection.server} of the kubeconfig is no address to connect to; use --apiserver`,
@@ -43,8 +43,8 @@ function addressesOf({ connection }: KubeClient): readonly TargetAddress[] {
   return [address]
 }
 
-function readAddress(text: string): TargetAddress {
-  const address = parseTargetAddress(text)
+function readAddress(text: string): HostPort {
+  const address = parseHostPort(text)
   if (address === undefined) throw new UsageError(`--apiserver: ${JSON.stringify(text)} is not of the form HOST:PORT`)
   return address
 }

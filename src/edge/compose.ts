@@ -2,11 +2,11 @@
  * What an edge does once it knows who it is, put together: links to the hubs, and what passes over them in both directions.
  */
 import type { Registry } from 'prom-client'
+import { addressesOfThisMachine } from '../network/own-addresses.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import type { Health } from '../telemetry/health.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { addressesOfThisMachine } from './destinations/destination-network.ts'
 import type { DestinationRule } from './destinations/destination-rule.ts'
 import { createDestinations } from './destinations/destinations.ts'
 import type { ForwardStatus } from './forwards/forward.ts'

@@ -2,6 +2,7 @@
 import type { Certificate } from '../identity/certificate.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import type { LabelSelector } from '../kube/selectors/label.ts'
+import type { HostPort } from '../network/host-port.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
 import type { ListenAddress } from '../telemetry/listen.ts'
@@ -32,7 +33,6 @@ import { ApiServerPool } from './targets/api-server-pool.ts'
 import type { DialSlots } from './targets/dial-slots.ts'
 import type { TargetMetrics } from './targets/metrics.ts'
 import { StreamServer } from './targets/stream-server.ts'
-import type { TargetAddress } from './targets/target-address.ts'
 import { TargetDialer } from './targets/target-dialer.ts'
 import { TargetPolicy } from './targets/target-policy.ts'
 import type { TargetRule } from './targets/target-rule.ts'
@@ -51,7 +51,7 @@ export type FrontPlace =
 
 export interface NetworkSettings {
   /** Where the API server of the cluster listens; several are tried in turn. */
-  readonly apiServers: readonly TargetAddress[]
+  readonly apiServers: readonly HostPort[]
   /** What edges may reach besides it. */
   readonly targetRules: readonly TargetRule[]
   readonly proxyStrategies: readonly ProxyStrategy[]

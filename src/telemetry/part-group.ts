@@ -18,7 +18,7 @@ export async function startInOrder(
 }
 
 /** One that cannot stop keeps none of the others from being stopped; its error is thrown after that. */
-async function stopInReverse(running: readonly RunningPart[], deadline: AbortSignal): Promise<void> {
+export async function stopInReverse(running: readonly RunningPart[], deadline: AbortSignal): Promise<void> {
   const errors: unknown[] = []
   for (const part of running.toReversed()) await part.stop(deadline).catch((error: unknown) => errors.push(error))
   if (errors.length > 0) throw errors[0]

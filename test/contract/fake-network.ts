@@ -1,6 +1,6 @@
 /** A network in memory for dials: names with addresses, and addresses that answer, refuse, fail or stay silent. */
 import { Socket } from 'node:net'
-import type { Network } from '../../src/hub/targets/tcp.ts'
+import type { Network } from '../../src/network/tcp.ts'
 
 /** `up` connects, `silent` never answers, anything else is the code of a system error. */
 export type Behaviour = 'up' | 'silent' | 'ECONNREFUSED' | 'EHOSTUNREACH' | 'EMFILE' | 'ETIMEDOUT'

@@ -1,10 +1,10 @@
 /** A cluster behind a hub as tests want it, with as little network as possible. */
 import type { ServedCluster } from '../../src/hub/compose.ts'
-import { targetAddressOfUrl } from '../../src/hub/targets/target-address.ts'
 import type { KubeClient } from '../../src/kube/client/client.ts'
+import { hostPortOfUrl } from '../../src/network/host-port.ts'
 
 export function servedCluster(client: KubeClient, changes: Partial<ServedCluster> = {}): ServedCluster {
-  const apiServer = targetAddressOfUrl(new URL(client.connection.server))
+  const apiServer = hostPortOfUrl(new URL(client.connection.server))
   return {
     name: 'default',
     serverNames: [],

@@ -22,11 +22,11 @@ import { ApiServerPool } from '../../src/hub/targets/api-server-pool.ts'
 import { DialSlots } from '../../src/hub/targets/dial-slots.ts'
 import { createTargetMetrics } from '../../src/hub/targets/metrics.ts'
 import { StreamServer } from '../../src/hub/targets/stream-server.ts'
-import { parseTargetAddress } from '../../src/hub/targets/target-address.ts'
 import { TargetDialer } from '../../src/hub/targets/target-dialer.ts'
 import { TargetPolicy } from '../../src/hub/targets/target-policy.ts'
 import { parseTargetRule } from '../../src/hub/targets/target-rule.ts'
 import { Targets } from '../../src/hub/targets/targets.ts'
+import { parseHostPort } from '../../src/network/host-port.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import type { Carrier } from '../../src/tunnel/carrier.ts'
 import { TUNNEL_PATH } from '../../src/tunnel/carriers/accept-websocket.ts'
@@ -141,7 +141,7 @@ async function sessionsOf(shared: ReturnType<typeof sharedOf>, cluster: Cluster)
   const { hub, options, budget, slots, metrics, targetMetrics } = shared
   const { clock } = hub
   const logger = loggerOf(hub)
-  const apiServer = options.apiServer === undefined ? undefined : parseTargetAddress(options.apiServer)
+  const apiServer = options.apiServer === undefined ? undefined : parseHostPort(options.apiServer)
   const addresses = apiServer === undefined ? [] : [apiServer]
   const dialer = new TargetDialer({ clock })
   const targets = new Targets({

@@ -135,6 +135,7 @@ async function failureOf(work: Promise<unknown>): Promise<string> {
 /** The same for both protocols of the way in. */
 function podsCanBeUsed(): void {
   it('logs, and logs -f for as long as somebody reads', async () => {
+    await printed(kubectl('logs', '-f', 'web').stdout, /^tick 1\ntick 2\n/)
     expect(await world.kubectl('logs', 'web')).toMatch(/^tick 1\ntick 2\n/)
     const follow = kubectl('logs', '-f', '--tail=1', 'web')
     const [, now = ''] = await printed(follow.stdout, /^tick (\d+)\n/)

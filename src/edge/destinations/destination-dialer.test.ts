@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import type { Network as DialNetwork } from '../../network/tcp.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import {
@@ -8,7 +9,6 @@ import {
   MAX_ADDRESSES_TRIED,
   MAX_DESTINATION_DIAL_MS,
 } from './destination-dialer.ts'
-import type { DestinationNetwork } from './destination-network.ts'
 
 const clock = new ManualClock()
 const wanted = new AbortController().signal
@@ -22,7 +22,7 @@ function allowed(host: string, permits: (ip: string) => boolean = () => true) {
 }
 
 /** A network whose names and ports are the test's; what connects is written down. */
-class Network implements DestinationNetwork {
+class Network implements DialNetwork {
   readonly names: Record<string, readonly string[]>
   readonly open: readonly string[]
   readonly tried: string[] = []
@@ -115,7 +115,7 @@ describe('a dial', () => {
 
   it.each([
     ['a connection', { resolve: async () => ['10.0.0.1'], connect: hangs }],
-    ['a name', { resolve: async () => await new Promise<never>(() => {}), connect: hangs }],
+    ['a name', { resolve: hangsOnName, connect: hangs }],
   ])('that hangs on %s ends in time, and when the opener goes', async (_, network) => {
     const dialer = new DestinationDialer(network, clock)
     const late = dialer.dial({ allowed: allowed('db'), deadlineMs: 1e9, signal: wanted })
@@ -132,6 +132,10 @@ describe('a dial', () => {
     expect(clock.pending).toBe(0)
   })
 })
+
+function hangsOnName(_name: string, signal: AbortSignal): Promise<readonly string[]> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+}
 
 function hangs(_ip: string, _port: number, signal: AbortSignal): Promise<Socket> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))

@@ -1,10 +1,11 @@
 /** From an allowed destination to a connection: every name resolved here, every address checked once more, within one time limit. */
 import type { Socket } from 'node:net'
+import { canonicalIp } from '../../network/host.ts'
+import type { HostPort } from '../../network/host-port.ts'
+import type { Network } from '../../network/tcp.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { within } from '../../tunnel/carriers/deadline.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
-import { canonicalIp, type DestinationAddress } from './destination-address.ts'
-import type { DestinationNetwork } from './destination-network.ts'
 import type { DestinationDecision } from './destination-policy.ts'
 
 /** What is on this node, or near it, answers sooner; a hub may wait less, never longer. */
@@ -24,10 +25,10 @@ export interface DialRequest {
 }
 
 export class DestinationDialer {
-  readonly #network: DestinationNetwork
+  readonly #network: Network
   readonly #clock: Clock
 
-  constructor(network: DestinationNetwork, clock: Clock) {
+  constructor(network: Network, clock: Clock) {
     this.#network = network
     this.#clock = clock
   }
@@ -78,7 +79,7 @@ export class DestinationDialer {
   }
 
   async #addressesOf(
-    { host }: DestinationAddress,
+    { host }: HostPort,
     permits: (ip: string) => boolean,
     signal: AbortSignal,
   ): Promise<readonly string[]> {
@@ -91,17 +92,15 @@ export class DestinationDialer {
     return permitted
   }
 
-  /** The question itself cannot be taken back; its answer is just not waited for. */
-  #resolve(host: string, signal: AbortSignal): Promise<readonly string[]> {
-    return new Promise((resolve, reject) => {
-      const giveUp = (): void => reject(signal.reason as Error)
-      if (signal.aborted) return giveUp()
-      signal.addEventListener('abort', giveUp, { once: true })
-      this.#network
-        .resolve(host)
-        .then(resolve, (cause: Error) => reject(new OpenError('dns', `${host}: ${cause.message}`, { cause })))
-        .finally(() => signal.removeEventListener('abort', giveUp))
-    })
+  async #resolve(host: string, signal: AbortSignal): Promise<readonly string[]> {
+    try {
+      const found = await this.#network.resolve(host, signal)
+      signal.throwIfAborted()
+      return found
+    } catch (cause) {
+      signal.throwIfAborted()
+      throw new OpenError('dns', `${host}: ${(cause as Error).message}`, { cause })
+    }
   }
 }
 
@@ -110,7 +109,7 @@ function shareOfTime(remainingMs: number, left: number): number | undefined {
   return left <= 1 ? undefined : Math.min(MAX_ADDRESS_ATTEMPT_MS, Math.max(0, remainingMs) / left)
 }
 
-function connectError({ host, port }: DestinationAddress, ip: string, cause: unknown): OpenError {
+function connectError({ host, port }: HostPort, ip: string, cause: unknown): OpenError {
   const { code, message } = cause as NodeJS.ErrnoException
   const where = host === ip ? `${ip} port ${port}` : `${host} (${ip}) port ${port}`
   return new OpenError(code === 'ETIMEDOUT' ? 'timeout' : 'refused', `${where}: ${code ?? message}`, { cause })

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseDestination } from './destination-address.ts'
+import { parseHostPort } from '../../network/host-port.ts'
 import { DestinationPolicy } from './destination-policy.ts'
 import { parseDestinationRule, parseDestinationRules } from './destination-rule.ts'
 
@@ -108,7 +108,7 @@ describe('whatever a hub asks for', () => {
         ),
         (text) => {
           const { kind } = policy().decide(text)
-          expect(kind === 'denied' || parseDestination(text)?.port === 10_250).toBe(true)
+          expect(kind === 'denied' || parseHostPort(text)?.port === 10_250).toBe(true)
         },
       ),
     )

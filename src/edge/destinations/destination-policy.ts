@@ -2,13 +2,9 @@
  * Where hubs may lead streams from this node: to its kubelet, and to what the operator listed. Everything else is denied. A hub
  * is trusted to be the hub, not to know this network.
  */
-import {
-  canonicalHost,
-  canonicalIp,
-  type DestinationAddress,
-  parseDestination,
-  specialPrefixOf,
-} from './destination-address.ts'
+import { canonicalHost, canonicalIp } from '../../network/host.ts'
+import { type HostPort, parseHostPort } from '../../network/host-port.ts'
+import { specialPrefixOf } from '../../network/special-address.ts'
 import { type DestinationRule, ruleCovers } from './destination-rule.ts'
 
 /** Where every kubelet serves `logs`, `exec` and metrics. */
@@ -20,7 +16,7 @@ export type DestinationDecision =
   | {
       readonly kind: 'kubelet' | 'address'
       /** To be tried in turn. */
-      readonly candidates: readonly DestinationAddress[]
+      readonly candidates: readonly HostPort[]
       /** Asked with each address a name turns out to have: a name must not lead where no rule does. */
       readonly permits: (ip: string) => boolean
     }
@@ -46,7 +42,7 @@ export class DestinationPolicy {
   }
 
   decide(text: string): DestinationDecision {
-    const asked = parseDestination(text)
+    const asked = parseHostPort(text)
     if (asked === undefined) return denied(`${JSON.stringify(text)} is no destination; name HOST:PORT`)
     const kubelet = this.#kubeletFor(asked)
     if (kubelet !== undefined) return { kind: 'kubelet', candidates: kubelet, permits: () => true }
@@ -56,7 +52,7 @@ export class DestinationPolicy {
   }
 
   /** A kubelet serves all addresses of its node, or only the one it was told to: so loopback first, then what was asked for. */
-  #kubeletFor({ host, port }: DestinationAddress): readonly DestinationAddress[] | undefined {
+  #kubeletFor({ host, port }: HostPort): readonly HostPort[] | undefined {
     if (port !== KUBELET_PORT) return undefined
     const local = { host: '127.0.0.1', port }
     if (host === this.#node || loopbackNames.has(host)) return [local]
@@ -64,11 +60,11 @@ export class DestinationPolicy {
     return isOwn ? [local, { host, port }] : undefined
   }
 
-  #covers(asked: DestinationAddress): boolean {
+  #covers(asked: HostPort): boolean {
     return this.#rules.some((rule) => ruleCovers(rule, asked))
   }
 
-  #permits({ host, port }: DestinationAddress, ip: string): boolean {
+  #permits({ host, port }: HostPort, ip: string): boolean {
     const resolved = canonicalIp(ip)
     if (resolved === undefined) return false
     if (specialPrefixOf(resolved) === undefined) return true

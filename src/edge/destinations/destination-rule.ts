@@ -6,15 +6,10 @@
  *
  * Names are compared with names and addresses with addresses: asking for a name never tells a hub what it resolves to here.
  */
-import {
-  canonicalHost,
-  canonicalIp,
-  type DestinationAddress,
-  parsePort,
-  rangeHolds,
-  specialPrefixOf,
-  splitHostAndPort,
-} from './destination-address.ts'
+import { AddressRange } from '../../network/address-range.ts'
+import { canonicalHost, canonicalIp } from '../../network/host.ts'
+import { type HostPort, parsePort, splitHostPort } from '../../network/host-port.ts'
+import { specialPrefixOf } from '../../network/special-address.ts'
 
 export interface DestinationRule {
   /** A name, or the first address of a range. */
@@ -34,7 +29,7 @@ export function parseDestinationRules(texts: readonly string[]): readonly Destin
 }
 
 export function parseDestinationRule(text: string): DestinationRule {
-  const parts = splitHostAndPort(text)
+  const parts = splitHostPort(text)
   if (parts === undefined) throw malformed(text, 'it has no port')
   const port = parts.port === '*' ? undefined : parsePort(parts.port)
   if (port === undefined && parts.port !== '*') throw malformed(text, `${JSON.stringify(parts.port)} is not a port`)
@@ -63,11 +58,11 @@ function malformed(text: string, problem: string): DestinationRuleError {
  * A special address (loopback, link-local, metadata) counts as covered only by a rule that speaks of nothing else: `0.0.0.0/0`
  * means the network, not this machine.
  */
-export function ruleCovers({ host, prefix, port }: DestinationRule, asked: DestinationAddress): boolean {
+export function ruleCovers({ host, prefix, port }: DestinationRule, asked: HostPort): boolean {
   if (port !== undefined && port !== asked.port) return false
   if (prefix === undefined) return host === asked.host
   const ip = canonicalIp(asked.host)
-  if (ip === undefined || !rangeHolds(host, prefix, ip)) return false
+  if (ip === undefined || !new AddressRange(host, prefix).holds(ip)) return false
   const special = specialPrefixOf(ip)
   return special === undefined || prefix >= special
 }

@@ -1,10 +1,11 @@
 /** Puts together what serves the streams of hubs at this node. */
 import type { Registry } from 'prom-client'
+import { addressesOfThisMachine } from '../../network/own-addresses.ts'
+import { systemNetwork } from '../../network/tcp.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
 import { DestinationDialer } from './destination-dialer.ts'
 import { createDestinationMetrics } from './destination-metrics.ts'
-import { addressesOfThisMachine, systemNetwork } from './destination-network.ts'
 import { DestinationPolicy } from './destination-policy.ts'
 import type { DestinationRule } from './destination-rule.ts'
 import { StreamServer } from './stream-server.ts'

@@ -5,8 +5,8 @@ import { Reflector } from '../../kube/reflector/reflector.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { RunningPart } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { explained } from '../cluster/cluster-error.ts'
 import { claimName } from '../cluster/names.ts'
+import { startWatch } from '../cluster/watch-part.ts'
 import type { Claim } from './claim.ts'
 import { claimOf } from './claim-object.ts'
 import { Freshness } from './freshness.ts'
@@ -43,31 +43,8 @@ export class ClaimView {
   }
 
   /** Resolves once the view is complete for the first time; rejects if the hub is not allowed to have it. */
-  async start(signal: AbortSignal): Promise<RunningPart> {
-    signal.throwIfAborted()
-    const stopped = new AbortController()
-    let ended: Promise<void> | undefined
-    const stop = async (): Promise<void> => {
-      stopped.abort()
-      await ended
-    }
-    try {
-      await explained(
-        'watch the claims of nodes',
-        () =>
-          new Promise<void>((resolve, reject) => {
-            signal.addEventListener('abort', () => reject(signal.reason as Error), {
-              once: true,
-              signal: stopped.signal,
-            })
-            ended = this.#run(stopped.signal, resolve, reject)
-          }),
-      )
-      return { stop }
-    } catch (error) {
-      await stop()
-      throw error
-    }
+  start(signal: AbortSignal): Promise<RunningPart> {
+    return startWatch('watch the claims of nodes', (...given) => this.#run(...given), signal)
   }
 
   async #run(signal: AbortSignal, synced: () => void, refused: (error: unknown) => void): Promise<void> {

@@ -3,7 +3,7 @@
  * or two, however many nodes it has.
  */
 import { ipAddressBytes } from '../../identity/ip-address.ts'
-import { canonicalAddress } from './destination.ts'
+import { canonicalIp } from '../../network/host.ts'
 import { Owners } from './owners.ts'
 
 const ipv4MappedBits = 96
@@ -65,7 +65,7 @@ export class CidrOwners {
 function parseCidr(text: string): Cidr | undefined {
   const [, address = '', bitsText = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? []
   const written = ipAddressBytes(address)
-  const bytes = ipAddressBytes(canonicalAddress(address) ?? '')
+  const bytes = ipAddressBytes(canonicalIp(address) ?? '')
   if (written === undefined || bytes === undefined) return undefined
   const bits = Number(bitsText) - (bytes.length === written.length ? 0 : ipv4MappedBits)
   return bits < 0 || bits > bytes.length * 8 ? undefined : { bytes, bits }

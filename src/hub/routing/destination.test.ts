@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonicalAddress, formatDestination, parseAuthority, parseHost } from './destination.ts'
+import { canonicalIp } from '../../network/host.ts'
+import { formatDestination, parseAuthority, parseHost } from './destination.ts'
 
 const name = (text: string) => ({ kind: 'name', text })
 const address = (text: string) => ({ kind: 'address', text })
@@ -99,12 +100,12 @@ describe('parseAuthority', () => {
   })
 })
 
-describe('canonicalAddress', () => {
+describe('canonicalIp', () => {
   it('is the same for what it has returned', () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (text) => {
-        const once = canonicalAddress(text) ?? ''
-        expect(canonicalAddress(once)).toBe(once)
+        const once = canonicalIp(text) ?? ''
+        expect(canonicalIp(once)).toBe(once)
       }),
     )
   })

@@ -6,7 +6,7 @@ import { Reflector } from '../../kube/reflector/reflector.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { explained } from '../cluster/cluster-error.ts'
+import { startWatch } from '../cluster/watch-part.ts'
 import type { DestinationHost } from './destination.ts'
 import { type NodeFacts, nodeFacts } from './node-facts.ts'
 import { type RouteChoice, RouteTable, type RouteTableOptions } from './route-table.ts'
@@ -44,29 +44,8 @@ export class NodeIndex implements Part {
   }
 
   /** Resolves once all Nodes are known; rejects if the hub is not allowed to know them. */
-  async start(signal: AbortSignal): Promise<RunningPart> {
-    signal.throwIfAborted()
-    const stopped = new AbortController()
-    let ended: Promise<void> | undefined
-    const stop = async (): Promise<void> => {
-      stopped.abort()
-      await ended
-    }
-    try {
-      await explained(
-        'watch the Nodes of the cluster',
-        () =>
-          new Promise<void>((resolve, reject) => {
-            const giveUp = (): void => reject(signal.reason as Error)
-            signal.addEventListener('abort', giveUp, { once: true, signal: stopped.signal })
-            ended = this.#run(stopped.signal, resolve, reject)
-          }),
-      )
-      return { stop }
-    } catch (error) {
-      await stop()
-      throw error
-    }
+  start(signal: AbortSignal): Promise<RunningPart> {
+    return startWatch('watch the Nodes of the cluster', (...given) => this.#run(...given), signal)
   }
 
   async #run(signal: AbortSignal, synced: () => void, refused: (error: unknown) => void): Promise<void> {

@@ -2,7 +2,7 @@
  * Hosts that mean something else on every machine: itself, its link, a group of receivers, whoever hands out the credentials
  * of its cloud. Nobody can carry a connection there for somebody else.
  */
-import { isLoopbackAddress, isSpecialAddress } from '../targets/special-address.ts'
+import { isLoopbackAddress, isSpecialAddress } from '../../network/special-address.ts'
 import type { DestinationHost } from './destination.ts'
 
 /** As machines call themselves in `/etc/hosts`; all names below `localhost` are loopback too (RFC 6761). */

@@ -3,12 +3,12 @@
  * one that failed comes last until its time is over, and a dial fails only when all of them have.
  */
 import type { Socket } from 'node:net'
+import type { HostPort } from '../../network/host-port.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { formatAddress } from '../../telemetry/listen.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import type { TargetMetrics } from './metrics.ts'
-import type { TargetAddress } from './target-address.ts'
 import { type DialOptions, inTurn, shareOfTime, type TargetDialer } from './target-dialer.ts'
 
 /** An address that failed is a last resort for so long; the time doubles with each failure that follows. */
@@ -20,7 +20,7 @@ export const API_SERVER_BACKOFF_MAX_MS = 30_000
 export const API_SERVER_TELLING_TIMEOUT_MS = 1_000
 
 interface Member {
-  readonly address: TargetAddress
+  readonly address: HostPort
   readonly text: string
   failures: number
   avoidUntilMs: number
@@ -28,7 +28,7 @@ interface Member {
 
 export interface ApiServerPoolOptions {
   /** At least one. */
-  readonly addresses: readonly TargetAddress[]
+  readonly addresses: readonly HostPort[]
   readonly dialer: TargetDialer
   readonly metrics: Pick<TargetMetrics, 'failingApiServers'>
   readonly clock: Clock

@@ -3,12 +3,12 @@
  * each with its share of the time, so that one that swallows packets does not cost the others their chance.
  */
 import { isIP, type Socket } from 'node:net'
+import type { HostPort } from '../../network/host-port.ts'
+import { type Network, systemNetwork } from '../../network/tcp.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { formatAddress } from '../../telemetry/listen.ts'
 import { within } from '../../tunnel/carriers/deadline.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
-import type { TargetAddress } from './target-address.ts'
-import { type Network, systemNetwork } from './tcp.ts'
 
 /** Addresses of one name that are tried: whoever has more has enough of them. */
 export const MAX_ADDRESSES_PER_NAME = 8
@@ -39,7 +39,7 @@ export class TargetDialer {
   }
 
   /** Rejects with an `OpenError`, or with the signal's reason. */
-  async dial(address: TargetAddress, { deadlineMs, signal, permits }: DialOptions): Promise<Socket> {
+  async dial(address: HostPort, { deadlineMs, signal, permits }: DialOptions): Promise<Socket> {
     const untilMs = this.#clock.monotonicMs() + deadlineMs
     const text = formatAddress(address)
     const found = await this.#addressesOf(address, deadlineMs, signal)
@@ -52,7 +52,7 @@ export class TargetDialer {
     })
   }
 
-  async #addressesOf({ host }: TargetAddress, limitMs: number, signal: AbortSignal): Promise<readonly string[]> {
+  async #addressesOf({ host }: HostPort, limitMs: number, signal: AbortSignal): Promise<readonly string[]> {
     if (isIP(host) !== 0) return [host]
     const late = (): Error => new OpenError('timeout', `DNS did not answer for ${host} within ${limitMs} ms`)
     const ask = (until: AbortSignal): Promise<readonly string[]> => this.#network.resolve(host, until)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isLoopbackAddress, isSpecialAddress } from './special-address.ts'
+import { isLoopbackAddress, isSpecialAddress } from '../../network/special-address.ts'
 import { type TargetDecision, TargetPolicy } from './target-policy.ts'
 import { parseTargetRule } from './target-rule.ts'
 

@@ -2,8 +2,10 @@
  * Where the streams of a node may lead: to the API server, and to what the operator listed. Everything else is denied. The
  * only input is the node that the session's certificate proved; what a stream says of its source counts for nothing.
  */
-import { isLoopbackAddress, isSpecialAddress } from './special-address.ts'
-import { canonicalIp, parseTargetAddress, type TargetAddress } from './target-address.ts'
+
+import { canonicalIp } from '../../network/host.ts'
+import { type HostPort, parseHostPort } from '../../network/host-port.ts'
+import { isLoopbackAddress, isSpecialAddress } from '../../network/special-address.ts'
 import { ruleCovers, ruleNames, type TargetRule } from './target-rule.ts'
 
 /** The target that always exists. A port behind it (`kube-apiserver:443`) means nothing: the hub knows the port. */
@@ -13,7 +15,7 @@ export type TargetDecision =
   | { readonly kind: 'api-server' }
   | {
       readonly kind: 'address'
-      readonly address: TargetAddress
+      readonly address: HostPort
       /** Asked again with each address the host turns out to have: a name must not lead where no rule does. */
       readonly permits: (ip: string) => boolean
     }
@@ -22,12 +24,12 @@ export type TargetDecision =
 export interface TargetPolicyOptions {
   readonly rules: readonly TargetRule[]
   /** Any node may also ask for one of these by its address. */
-  readonly apiServers: readonly TargetAddress[]
+  readonly apiServers: readonly HostPort[]
 }
 
 export class TargetPolicy {
   readonly #rules: readonly TargetRule[]
-  readonly #apiServers: readonly TargetAddress[]
+  readonly #apiServers: readonly HostPort[]
 
   constructor({ rules, apiServers }: TargetPolicyOptions) {
     this.#rules = rules
@@ -36,7 +38,7 @@ export class TargetPolicy {
 
   decide(node: string, target: string): TargetDecision {
     if (target === API_SERVER_TARGET) return { kind: 'api-server' }
-    const address = parseTargetAddress(target)
+    const address = parseHostPort(target)
     if (address === undefined) {
       const text = `${JSON.stringify(target)} is no target; name ${API_SERVER_TARGET} or HOST:PORT`
       return { kind: 'denied', text }
@@ -52,7 +54,7 @@ export class TargetPolicy {
   }
 
   /** A special address must be listed itself. `localhost` says by its name what it is. */
-  #permits(node: string, { host, port }: TargetAddress, ip: string): boolean {
+  #permits(node: string, { host, port }: HostPort, ip: string): boolean {
     const resolved = canonicalIp(ip)
     if (resolved === undefined) return false
     if (!isSpecialAddress(resolved)) return true

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseTargetAddress, targetAddressOfUrl } from './target-address.ts'
+import { hostPortOfUrl, parseHostPort } from '../../network/host-port.ts'
 import { parseTargetRule, ruleCovers, ruleNames } from './target-rule.ts'
 
 const covers = (rule: string, node: string, target: string): boolean => {
-  const address = parseTargetAddress(target)
+  const address = parseHostPort(target)
   return address !== undefined && ruleCovers(parseTargetRule(rule), node, address)
 }
 
@@ -16,7 +16,7 @@ describe('an address', () => {
     ['[2001:DB8:0::7]:80', { host: '2001:db8::7', port: 80 }],
     ['[::ffff:10.0.0.7]:80', { host: '10.0.0.7', port: 80 }],
     ['_sip._tcp.example:5060', { host: '_sip._tcp.example', port: 5060 }],
-  ])('%s is read', (text, address) => expect(parseTargetAddress(text)).toEqual(address))
+  ])('%s is read', (text, address) => expect(parseHostPort(text)).toEqual(address))
 
   it.each([
     'db.example',
@@ -37,7 +37,7 @@ describe('an address', () => {
     'db..example:80',
     `${'a'.repeat(254)}:80`,
     '',
-  ])('%j is none', (text) => expect(parseTargetAddress(text)).toBeUndefined())
+  ])('%j is none', (text) => expect(parseHostPort(text)).toBeUndefined())
 })
 
 describe('the URL of a server', () => {
@@ -46,9 +46,9 @@ describe('the URL of a server', () => {
     ['https://api.example', { host: 'api.example', port: 443 }],
     ['http://10.0.0.1', { host: '10.0.0.1', port: 80 }],
     ['https://[2001:db8::1]:6443', { host: '2001:db8::1', port: 6443 }],
-  ])('%s names an address', (url, address) => expect(targetAddressOfUrl(new URL(url))).toEqual(address))
+  ])('%s names an address', (url, address) => expect(hostPortOfUrl(new URL(url))).toEqual(address))
 
-  it('may name none', () => expect(targetAddressOfUrl(new URL('unix:/run/api.sock'))).toBeUndefined())
+  it('may name none', () => expect(hostPortOfUrl(new URL('unix:/run/api.sock'))).toBeUndefined())
 })
 
 describe('a rule', () => {

@@ -6,7 +6,8 @@
  *   PORT   a number, or `*` for every port
  */
 import { tokenCovers } from '../../identity/join-token.ts'
-import { canonicalHost, canonicalIp, parsePort, splitHostAndPort, type TargetAddress } from './target-address.ts'
+import { canonicalDomain, canonicalHost, canonicalIp } from '../../network/host.ts'
+import { type HostPort, parsePort, splitHostPort } from '../../network/host-port.ts'
 
 export interface TargetRule {
   /** Patterns of node names; `undefined` is every node. */
@@ -28,7 +29,7 @@ export function parseTargetRule(text: string): TargetRule {
   const [nodes, address] = rest.length === 0 ? [undefined, first] : [first.split(','), rest.join('=')]
   const wrong = nodes?.find((node) => !nodePattern.test(node))
   if (wrong !== undefined) throw malformed(text, `${JSON.stringify(wrong)} is not the name of a node, nor a pattern`)
-  const parts = splitHostAndPort(address)
+  const parts = splitHostPort(address)
   if (parts === undefined) throw malformed(text, `${JSON.stringify(address)} has no port`)
   const host = ruleHost(parts.host)
   if (host === undefined) throw malformed(text, `${JSON.stringify(parts.host)} is not a host`)
@@ -47,11 +48,11 @@ function malformed(text: string, problem: string): TargetRuleError {
 function ruleHost(text: string): string | undefined {
   if (text === '*') return text
   if (!text.startsWith('*.')) return canonicalHost(text)
-  const domain = canonicalHost(text.slice(2))
+  const domain = canonicalDomain(text.slice(2))
   return domain === undefined || canonicalIp(domain) !== undefined ? undefined : `*.${domain}`
 }
 
-export function ruleCovers(rule: TargetRule, node: string, { host, port }: TargetAddress): boolean {
+export function ruleCovers(rule: TargetRule, node: string, { host, port }: HostPort): boolean {
   if (rule.port !== undefined && rule.port !== port) return false
   if (rule.nodes !== undefined && !rule.nodes.some((pattern) => tokenCovers(pattern, node))) return false
   if (rule.host === '*' || rule.host === host) return true
@@ -59,6 +60,6 @@ export function ruleCovers(rule: TargetRule, node: string, { host, port }: Targe
 }
 
 /** Whether the rule covers it by its own name and not by a pattern. */
-export function ruleNames(rule: TargetRule, node: string, address: TargetAddress): boolean {
+export function ruleNames(rule: TargetRule, node: string, address: HostPort): boolean {
   return rule.host === address.host && ruleCovers(rule, node, address)
 }

@@ -15,6 +15,7 @@ function resolveName(name: string, signal: AbortSignal): Promise<readonly string
   return new Promise((resolve, reject) => {
     // The question itself cannot be taken back; its answer is just not waited for.
     const giveUp = (): void => reject(signal.reason as Error)
+    if (signal.aborted) return giveUp()
     signal.addEventListener('abort', giveUp, { once: true })
     lookup(name, { all: true, order: 'verbatim' })
       .then((found) => resolve(found.map(({ address }) => address)), reject)
@@ -29,6 +30,7 @@ function connectTcp(ip: string, port: number, signal: AbortSignal): Promise<Sock
       socket.destroy()
       reject(signal.reason as Error)
     }
+    if (signal.aborted) return giveUp()
     signal.addEventListener('abort', giveUp, { once: true })
     // Stays: the socket may fail between its connection and whoever takes it over.
     socket.on('error', (error) => {
