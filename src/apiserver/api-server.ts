@@ -1,6 +1,7 @@
 /** The API server as one part of a process: keys, store, objects, port. */
 import { join } from 'node:path'
 import type { Registry } from 'prom-client'
+import type { Listener } from '../serving/listener.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import type { HealthChecks } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
@@ -13,7 +14,6 @@ import { type CaBundle, composeApiServer, tlsFiles } from './compose.ts'
 import type { ReplaceableController } from './controllers/controllers.ts'
 import { loadPki, type Pki, writeAdminKubeconfig } from './pki/pki.ts'
 import { SharedAuthorities } from './pki/shared-authorities.ts'
-import type { Listener } from './serving/listener.ts'
 import type { Store } from './storage/store.ts'
 
 export interface ApiServerSettings {

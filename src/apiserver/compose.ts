@@ -5,6 +5,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
 import { type Certificate, certificatePem, readCertificates } from '../identity/certificate.ts'
+import type { Exchange } from '../serving/exchange.ts'
+import { Listener, type TlsFiles } from '../serving/listener.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import type { HealthChecks } from '../telemetry/health.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
@@ -74,8 +76,6 @@ import { measuredStore } from './metrics/store-metrics.ts'
 import { OpenApiDocuments } from './openapi/documents.ts'
 import { builtInParts, OpenApiRegistry } from './openapi/source.ts'
 import type { Pki } from './pki/pki.ts'
-import type { Exchange } from './serving/exchange.ts'
-import { Listener, type TlsFiles } from './serving/listener.ts'
 import type { Store } from './storage/store.ts'
 
 /** How long the cache waits before it follows a store again that went away. */

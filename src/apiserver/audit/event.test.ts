@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { parseRequestInfo } from '../../kube/request-info.ts'
 import { type ApiError, badRequest } from '../../kube/status/index.ts'
+import { RequestHeaders } from '../../serving/exchange.ts'
 import type { RequestContext } from '../chain/handler.ts'
-import { RequestHeaders } from '../serving/exchange.ts'
 import { auditEvent } from './event.ts'
 
 const alice = { name: 'alice', uid: 'u1', groups: ['g'], extra: { e: ['1'] } }

@@ -1,9 +1,9 @@
 /** The one signature of everything that a request passes through. */
 import type { RequestInfo } from '../../kube/request-info.ts'
 import type { Status } from '../../kube/status/index.ts'
+import type { Exchange, ResponseHeaders } from '../../serving/exchange.ts'
 import type { Decision } from '../auth/authorizer.ts'
 import type { UserInfo } from '../auth/user.ts'
-import type { Exchange, ResponseHeaders } from '../serving/exchange.ts'
 
 /**
  * A request on its way. Filters fill it in from the outside to the inside: what a filter promises to set may be relied on

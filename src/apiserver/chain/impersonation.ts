@@ -4,10 +4,10 @@
  */
 
 import { accessDenied, badRequest } from '../../kube/status/index.ts'
+import type { RequestHeaders } from '../../serving/exchange.ts'
 import { decodeHeaderKey } from '../auth/authn/header-key.ts'
 import type { Authorizer, ResourceAttributes } from '../auth/authorizer.ts'
 import { ANONYMOUS_USER, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP, type UserInfo } from '../auth/user.ts'
-import type { RequestHeaders } from '../serving/exchange.ts'
 import type { Filter } from './handler.ts'
 
 const extraPrefix = 'impersonate-extra-'

@@ -8,9 +8,9 @@ import { WireError } from '../../kube/protobuf/wire-error.ts'
 import type { Encoding } from '../../kube/representation.ts'
 import type { MessageType } from '../../kube/schema/schema.ts'
 import { badRequest, requestEntityTooLarge } from '../../kube/status/index.ts'
+import { BodyTooLargeError } from '../../serving/exchange.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import { isEmbeddedKind, withEmbeddedKinds } from '../kinds/embedded-kinds.ts'
-import { BodyTooLargeError } from '../serving/exchange.ts'
 import { findDuplicateKeys } from './duplicate-keys.ts'
 
 /** What an API server takes; etcd refuses objects of half the size. */

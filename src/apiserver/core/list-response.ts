@@ -1,7 +1,7 @@
 /** Sends a list: a short one at once, a long one as fast as the client reads it, so that nobody's lists fill the memory. */
 import type { ListMeta } from '../../kube/objects.ts'
+import type { ResponseHeaders } from '../../serving/exchange.ts'
 import type { RequestContext } from '../chain/handler.ts'
-import type { ResponseHeaders } from '../serving/exchange.ts'
 import { respond, respondStream } from '../serving/respond.ts'
 import { servedItem } from './conversion/served-item.ts'
 import type { Item } from './item.ts'

@@ -1,8 +1,8 @@
 /** Sends what a handler decided: the headers of the request's life, its warnings, compression where it pays. */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import type { ResponseHeaders, ResponseStream } from '../../serving/exchange.ts'
 import type { RequestContext } from '../chain/handler.ts'
-import type { ResponseHeaders, ResponseStream } from './exchange.ts'
 
 /** Below this size compression costs more than it saves; API servers use the same border. */
 export const MIN_GZIP_BYTES = 128 * 1024

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { jwtKeyId } from '../../../identity/jwk.ts'
 import { generateKeys, type KeyPair } from '../../../identity/keys.ts'
+import { RequestHeaders, type ResponseHeaders } from '../../../serving/exchange.ts'
 import type { RequestContext } from '../../chain/handler.ts'
-import { RequestHeaders, type ResponseHeaders } from '../../serving/exchange.ts'
 import { DEFAULT_ISSUER } from './issuer.ts'
 import { JWKS_PATH, OPENID_CONFIGURATION_PATH, openIdHandler } from './openid.ts'
 

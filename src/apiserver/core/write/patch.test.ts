@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { findKind } from '../../../kube/schema/schema.ts'
 import { ApiError } from '../../../kube/status/index.ts'
+import { RequestHeaders } from '../../../serving/exchange.ts'
 import type { RequestContext } from '../../chain/handler.ts'
-import { RequestHeaders } from '../../serving/exchange.ts'
 import { patchProducer } from './patch.ts'
 
 const types = {

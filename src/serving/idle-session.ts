@@ -1,6 +1,6 @@
 /** Ends an HTTP/2 session on which nothing has been under way for too long, from its first moment on. */
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../telemetry/clock.ts'
 import { IDLE_CONNECTION_MS } from './limits.ts'
 
 /** One timer for the life of a session, not one a request: what it finds decides when it looks again. */

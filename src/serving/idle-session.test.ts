@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { ServerHttp2Session } from 'node:http2'
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../telemetry/clock.ts'
 import { endWhenIdle } from './idle-session.ts'
 import { IDLE_CONNECTION_MS } from './limits.ts'
 
