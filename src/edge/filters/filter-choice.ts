@@ -1,0 +1,57 @@
+/** Which filters a request is for: by what it reads, then by who asks, then by the settings. */
+import { joinGroupVersion, type ResourceRequest, type ResourceVerb } from '../../kube/index.ts'
+import type { Asker, Components } from './component.ts'
+import type { Component, FilteredResource, FilteredVerb, ObjectFilter } from './filter.ts'
+import type { FilterRequest } from './filter-plan.ts'
+import { type FilterSettings, isFor } from './filter-settings.ts'
+
+/** A request in terms of filters. */
+export interface FilterSubject extends Asker {
+  readonly verb: FilteredVerb
+  readonly resource: FilteredResource
+  /** Empty for a collection. */
+  readonly name: string
+  /** Those that apply unless they are disabled. */
+  readonly candidates: readonly ObjectFilter[]
+}
+
+interface Candidate {
+  readonly filter: ObjectFilter
+  readonly resource: FilteredResource
+}
+
+/** undefined where no filter applies, disabled or not. */
+export async function subjectOf(
+  request: FilterRequest,
+  filters: readonly ObjectFilter[],
+  components: Components,
+  settings: FilterSettings,
+): Promise<FilterSubject | undefined> {
+  const { info } = request
+  if (info.kind !== 'resource' || info.subresource !== '' || !isRead(info.verb)) return undefined
+  const looking = filtersLookingAt(filters, info, info.verb)
+  const [first] = looking
+  if (first === undefined) return undefined
+  const meantFor = (component: Component): readonly ObjectFilter[] =>
+    looking.map(({ filter }) => filter).filter((filter) => isFor(filter, component, settings))
+  const asker = await components.of(request, (component) => meantFor(component).length > 0)
+  const candidates = meantFor(asker.component)
+  if (candidates.length === 0) return undefined
+  return { ...asker, verb: info.verb, resource: first.resource, name: info.name, candidates }
+}
+
+export function activeFilters({ candidates }: FilterSubject, { disabled }: FilterSettings): readonly ObjectFilter[] {
+  return candidates.filter(({ name }) => !disabled.includes(name))
+}
+
+function filtersLookingAt(filters: readonly ObjectFilter[], info: ResourceRequest, verb: FilteredVerb): Candidate[] {
+  const apiVersion = joinGroupVersion(info.apiGroup, info.apiVersion)
+  return filters
+    .filter((filter) => filter.verbs.includes(verb))
+    .flatMap((filter) => filter.resources.map((resource) => ({ filter, resource })))
+    .filter(({ resource }) => resource.resource === info.resource && resource.apiVersion === apiVersion)
+}
+
+function isRead(verb: ResourceVerb): verb is FilteredVerb {
+  return verb === 'get' || verb === 'list' || verb === 'watch'
+}

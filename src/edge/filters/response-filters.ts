@@ -1,0 +1,136 @@
+/**
+ * The filters as the endpoint sees them: a plan for each request that one of them may be for. When the settings or the
+ * endpoint's address change, a running watch that would now be answered otherwise ends with 410 Expired, so that its client
+ * lists anew.
+ */
+import type { WireError } from '../../kube/index.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { type BodyFormat, bodyFormat } from './body-format.ts'
+import { Components } from './component.ts'
+import { isReadableEncoding } from './compression.ts'
+import type { FilterEndpoint, ObjectFilter } from './filter.ts'
+import { activeFilters, type FilterSubject, subjectOf } from './filter-choice.ts'
+import { OBJECT_FILTERS } from './filter-list.ts'
+import type { FilterMetrics, UnfilteredReason } from './filter-metrics.ts'
+import type { AnswerHead, BodyFilter, FilterPlan, FilterRequest } from './filter-plan.ts'
+import type { FilterSettings } from './filter-settings.ts'
+import { HeldMemory } from './held-body.ts'
+import { ObjectJudge } from './object-judge.ts'
+import { RunningWatches } from './running-watches.ts'
+import { WatchBodyFilter } from './watch-body-filter.ts'
+import { WholeBodyFilter } from './whole-body-filter.ts'
+
+export interface ResponseFiltersOptions {
+  /** Where clients on this node are sent; undefined while there is no such place, and nothing is rewritten then. */
+  readonly endpoint: () => FilterEndpoint | undefined
+  readonly hubNamespace: string
+  readonly settings: FilterSettings
+  readonly metrics: FilterMetrics
+  readonly logger: Logger
+  /** Others than those of the one list, and less memory than there is: for tests. */
+  readonly filters?: readonly ObjectFilter[]
+  readonly maxHeldBytes?: number
+}
+
+export class ResponseFilters {
+  readonly #options: ResponseFiltersOptions
+  readonly #filters: readonly ObjectFilter[]
+  readonly #components: Components
+  readonly #watches: RunningWatches
+  /** Of its own for those who are what they say, so that nobody who only says so can take it from them. */
+  readonly #memory: { readonly verified: HeldMemory; readonly claimed: HeldMemory }
+  #settings: FilterSettings
+
+  constructor(options: ResponseFiltersOptions) {
+    this.#options = options
+    this.#filters = options.filters ?? OBJECT_FILTERS
+    this.#components = new Components(options.hubNamespace)
+    this.#watches = new RunningWatches(options.metrics)
+    const { maxHeldBytes } = options
+    this.#memory = { verified: new HeldMemory(maxHeldBytes), claimed: new HeldMemory(maxHeldBytes) }
+    this.#settings = options.settings
+  }
+
+  /** undefined: the answer is no business of any filter. */
+  async choose(request: FilterRequest): Promise<FilterPlan | undefined> {
+    const subject = await subjectOf(request, this.#filters, this.#components, this.#settings)
+    if (subject === undefined) return undefined
+    const names = activeFilters(subject, this.#settings).map(({ name }) => name)
+    // Of disabled filters only watches matter: they may be enabled before it ends.
+    if (names.length === 0 && subject.verb !== 'watch') return undefined
+    return { names, begin: (head) => this.#begin(subject, head) }
+  }
+
+  /** The names must be those of filters: see `readDisabledFilters`. */
+  configure(settings: FilterSettings): void {
+    this.#settings = settings
+    this.#watches.expireChanged()
+  }
+
+  /** Bytes of answers that are in memory. */
+  get heldBytes(): number {
+    return this.#memory.verified.bytes + this.#memory.claimed.bytes
+  }
+
+  /** To be called when `endpoint()` has something else to say. */
+  endpointChanged(): void {
+    this.#watches.expireChanged()
+  }
+
+  /** The settings of now count, not those of when the request came: a slow answer may lie between them. */
+  #begin(subject: FilterSubject, head: AnswerHead): BodyFilter | undefined {
+    if (head.status !== 200) return undefined
+    const format = bodyFormat(head.contentType)
+    if (format === undefined) return this.#unfiltered(subject, 'media-type')
+    if (!isReadableEncoding(head.contentEncoding)) return this.#unfiltered(subject, 'encoding')
+    return subject.verb === 'watch' ? this.#watch(subject, head, format) : this.#whole(subject, head, format)
+  }
+
+  #whole(subject: FilterSubject, head: AnswerHead, format: BodyFormat): BodyFilter {
+    const { metrics } = this.#options
+    return new WholeBodyFilter({
+      head,
+      format,
+      judge: this.#judge(subject),
+      name: subject.verb === 'get' ? subject.name : undefined,
+      memory: subject.isVerified ? this.#memory.verified : this.#memory.claimed,
+      metrics,
+      unfiltered: (reason, error) => this.#unfiltered(subject, reason, error),
+    })
+  }
+
+  #watch(subject: FilterSubject, head: AnswerHead, format: BodyFormat): BodyFilter {
+    const { metrics } = this.#options
+    let isReported = false
+    return new WatchBodyFilter({
+      head,
+      format,
+      judge: this.#judge(subject),
+      metrics,
+      undecodable: (error) => {
+        // One line a stream: whatever is wrong with one event is likely wrong with all.
+        if (isReported) metrics.unfiltered('undecodable')
+        else this.#unfiltered(subject, 'undecodable', error)
+        isReported = true
+      },
+      begun: (body) => this.#watches.add(body, () => this.#viewOf(subject)),
+    })
+  }
+
+  #judge(subject: FilterSubject): ObjectJudge {
+    const { endpoint, metrics } = this.#options
+    return new ObjectJudge(subject.resource, activeFilters(subject, this.#settings), endpoint(), metrics)
+  }
+
+  #viewOf(subject: FilterSubject): string {
+    const names = activeFilters(subject, this.#settings).map(({ name }) => name)
+    const endpoint = names.length === 0 ? undefined : this.#options.endpoint()
+    return `${names.join()} ${endpoint?.address} ${endpoint?.port}`
+  }
+
+  #unfiltered({ verb, resource, component }: FilterSubject, reason: UnfilteredReason, err?: WireError): undefined {
+    this.#options.metrics.unfiltered(reason)
+    const { logger } = this.#options
+    logger.warn({ verb, resource: resource.resource, component, reason, err }, 'an answer passed the filters as it was')
+  }
+}

@@ -1,0 +1,35 @@
+/** Filters the answer to a watch. It is never compressed: events are small, and each has to be sent at once. */
+import type { Readable } from 'node:stream'
+import type { WireError } from '../../kube/index.ts'
+import type { BodyFormat } from './body-format.ts'
+import { decompressed } from './compression.ts'
+import type { FilterMetrics } from './filter-metrics.ts'
+import type { AnswerHead, BodyFilter, FilteredBody } from './filter-plan.ts'
+import type { ObjectJudge } from './object-judge.ts'
+import { WatchBody } from './watch-body.ts'
+
+export interface WatchBodyFilterOptions {
+  readonly head: AnswerHead
+  readonly format: BodyFormat
+  readonly judge: ObjectJudge
+  readonly metrics: FilterMetrics
+  readonly undecodable: (error: WireError) => void
+  /** Called with the stream that runs from now on. */
+  readonly begun: (body: WatchBody) => void
+}
+
+export class WatchBodyFilter implements BodyFilter {
+  readonly #options: WatchBodyFilterOptions
+
+  constructor(options: WatchBodyFilterOptions) {
+    this.#options = options
+  }
+
+  async run(source: Readable): Promise<FilteredBody> {
+    const { head, begun, ...options } = this.#options
+    const body = new WatchBody(options)
+    body.readFrom(decompressed(source, head.contentEncoding))
+    begun(body)
+    return { status: head.status, contentEncoding: '', contentLength: undefined, body }
+  }
+}

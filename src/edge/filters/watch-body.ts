@@ -1,0 +1,96 @@
+/**
+ * The body of a watch: events, each edited on its own and sent on at once. Bookmarks, also the one that ends the initial
+ * events of a streaming list, and errors pass. Of an object that is dropped the client hears that it is DELETED.
+ */
+import { type Readable, Transform, type TransformCallback } from 'node:stream'
+import { type DocumentWalker, resourceExpired, WireError } from '../../kube/index.ts'
+import type { BodyFormat } from './body-format.ts'
+import type { FilterMetrics } from './filter-metrics.ts'
+import { filterObject } from './object-body.ts'
+import type { ObjectJudge } from './object-judge.ts'
+
+export interface WatchBodyOptions {
+  readonly format: BodyFormat
+  readonly judge: ObjectJudge
+  readonly metrics: Pick<FilterMetrics, 'passed'>
+  /** Called for events that pass as they are because they could not be read. */
+  readonly undecodable: (error: WireError) => void
+}
+
+export class WatchBody extends Transform {
+  readonly #options: WatchBodyOptions
+  readonly #decoder: ReturnType<BodyFormat['frames']>
+  #source: Readable | undefined
+  #expiry: string | undefined
+
+  constructor(options: WatchBodyOptions) {
+    super()
+    this.#options = options
+    this.#decoder = options.format.frames()
+  }
+
+  get isExpired(): boolean {
+    return this.#expiry !== undefined
+  }
+
+  /** Takes its bytes from `source`. Whichever of the two breaks or is destroyed takes the other with it. */
+  readFrom(source: Readable): void {
+    this.#source = source
+    source.pipe(this)
+    source.once('error', (error) => this.destroy(error))
+    source.once('close', () => {
+      if (!source.readableEnded && this.#expiry === undefined) this.destroy(new Error('the watch was cut upstream'))
+    })
+    this.once('close', () => source.destroy())
+  }
+
+  /** Ends the stream after the events that are in with an ERROR of 410 Expired: clients start over with a list. */
+  expire(message: string): void {
+    this.#expiry ??= message
+    this.#source?.unpipe(this)
+    this.end()
+    this.#source?.destroy()
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    const { format, metrics } = this.#options
+    const events = this.#decoder.push(chunk)
+    const frames = events.map((event) => format.encodeFrame(this.#filter(event)))
+    const bytes = frames.length === 1 ? frames[0] : Buffer.concat(frames)
+    metrics.passed(chunk.length, bytes?.length ?? 0)
+    // A failure is an event larger than client-go reads, too: ended here, or there.
+    done(this.#decoder.failure, bytes)
+  }
+
+  /** An upstream that ends inside an event was cut, and so is this. */
+  override _flush(done: TransformCallback): void {
+    if (this.#expiry === undefined) {
+      done(this.#decoder.end())
+      return
+    }
+    const { format } = this.#options
+    const status = format.encodeStatus(resourceExpired(this.#expiry).status)
+    done(null, format.encodeFrame(format.walker.writeEvent('ERROR', status)))
+  }
+
+  #filter(event: Uint8Array): Uint8Array {
+    const { format, judge, undecodable } = this.#options
+    if (judge.isIdle) return event
+    try {
+      return filterEvent(format.walker, event, judge)
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error
+      undecodable(error)
+      return event
+    }
+  }
+}
+
+function filterEvent(walker: DocumentWalker, event: Uint8Array, judge: ObjectJudge): Uint8Array {
+  const { type, object } = walker.readEvent(event)
+  if (type === 'BOOKMARK' || type === 'ERROR') return event
+  const filtered = filterObject(walker, object, judge)
+  if (filtered === object) return event
+  if (filtered !== null) return walker.writeEvent(type, filtered)
+  return type === 'DELETED' ? event : walker.writeEvent('DELETED', object)
+}

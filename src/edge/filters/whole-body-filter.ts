@@ -1,0 +1,86 @@
+/** Filters the answer to a get or a list. */
+import type { Readable } from 'node:stream'
+import { notFound, splitApiVersion, tooManyRequests, WireError } from '../../kube/index.ts'
+import type { BodyFormat } from './body-format.ts'
+import type { FilterMetrics } from './filter-metrics.ts'
+import type { AnswerHead, BodyFilter, FilteredBody } from './filter-plan.ts'
+import {
+  HELD_BODY_RETRY_SECONDS,
+  HeldBody,
+  type HeldMemory,
+  MAX_HELD_BODY_BYTES,
+  readableOf,
+  sendBody,
+} from './held-body.ts'
+import { filterList } from './list-body.ts'
+import { filterObject } from './object-body.ts'
+import type { ObjectJudge } from './object-judge.ts'
+
+export interface WholeBodyOptions {
+  readonly head: AnswerHead
+  readonly format: BodyFormat
+  readonly judge: ObjectJudge
+  /** The object that is asked for; undefined for a list. */
+  readonly name: string | undefined
+  readonly memory: HeldMemory
+  readonly metrics: FilterMetrics
+  readonly maxBytes?: number
+  readonly unfiltered: (reason: 'undecodable' | 'too-large', error?: WireError) => void
+}
+
+export class WholeBodyFilter implements BodyFilter {
+  readonly #options: WholeBodyOptions
+
+  constructor(options: WholeBodyOptions) {
+    this.#options = options
+  }
+
+  async run(source: Readable): Promise<FilteredBody> {
+    const { head, memory, metrics, maxBytes = MAX_HELD_BODY_BYTES } = this.#options
+    const held = new HeldBody(source, head.contentEncoding, memory)
+    if (!(await held.read(maxBytes))) {
+      metrics.refused()
+      throw tooManyRequests(
+        'too many large answers are being filtered, please try again later',
+        HELD_BODY_RETRY_SECONDS,
+      )
+    }
+    return held.isWhole ? this.#filtered(held) : this.#tooLarge(held)
+  }
+
+  #filtered(held: HeldBody): FilteredBody {
+    const { head, metrics } = this.#options
+    const document = held.take()
+    const filtered = document.length === 0 ? document : this.#filter(document)
+    const bytes = filtered ?? this.#notFound()
+    metrics.passed(document.length, bytes.length)
+    const body = readableOf(bytes)
+    body.once('close', () => held.release())
+    return sendBody(body, head, filtered === null ? 404 : head.status, bytes.length)
+  }
+
+  #tooLarge(held: HeldBody): FilteredBody {
+    const { head, unfiltered } = this.#options
+    unfiltered('too-large')
+    return sendBody(held.replay(), head, head.status, undefined)
+  }
+
+  #filter(document: Uint8Array): Uint8Array | null {
+    const { format, judge, name, unfiltered } = this.#options
+    try {
+      return name === undefined
+        ? filterList(format.walker, document, judge)
+        : filterObject(format.walker, document, judge)
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error
+      unfiltered('undecodable', error)
+      return document
+    }
+  }
+
+  #notFound(): Uint8Array {
+    const { format, judge, name = '' } = this.#options
+    const { apiVersion, resource } = judge.resource
+    return format.encodeStatus(notFound({ group: splitApiVersion(apiVersion).group, resource }, name).status)
+  }
+}
