@@ -17,6 +17,7 @@ import {
   type NetworkSurroundings,
 } from './compose-network.ts'
 import type { ClusterDoor } from './serving/connection.ts'
+import { KubeProxyAccount } from './tokens/kube-proxy-account.ts'
 
 type OpeningOptions = 'namespace' | 'caFiles' | 'serverFiles' | 'addresses' | 'kubernetesCaFile' | 'apiServerName'
 
@@ -41,6 +42,7 @@ export interface ComposedCluster {
   readonly cluster: OpenCluster
   readonly door: ClusterDoor
   readonly certificates: NodeCertificates
+  readonly kubeProxy: KubeProxyAccount
   readonly network: ComposedNetwork
   readonly watchdog: ClusterWatchdog
   /** In the order in which they start. */
@@ -74,6 +76,7 @@ export async function composeCluster(
     cluster,
     door,
     certificates: new NodeCertificates({ ...content, ...csrs, keeper }),
+    kubeProxy: new KubeProxyAccount({ client, namespace: cluster.namespace, audit }),
     network,
     watchdog,
     // Claims and certificates first: whoever is let in is judged by them.

@@ -12,7 +12,6 @@ import { AGENT_PATH } from '../tunnel/konnectivity/service.ts'
 import { Budget } from '../tunnel/yamux/budget.ts'
 import { certificateRoutes } from './certificates/certificate-routes.ts'
 import { CertificateMetrics } from './certificates/metrics.ts'
-import type { NodeCertificates } from './certificates/node-certificates.ts'
 import { MAX_SIGNINGS_IN_FLIGHT, MAX_SIGNINGS_QUEUED, SigningBudget } from './certificates/signing-budget.ts'
 import { createClaimMetrics } from './claims/metrics.ts'
 import { createClusterMetrics } from './cluster-watchdog.ts'
@@ -46,6 +45,8 @@ import { SessionHost } from './sessions/session-host.ts'
 import { tunnelUpgrade } from './sessions/tunnel-upgrade.ts'
 import { DialSlots } from './targets/dial-slots.ts'
 import { createTargetMetrics } from './targets/metrics.ts'
+import { MAX_TOKENS_IN_FLIGHT, MAX_TOKENS_QUEUED, TokenBudget } from './tokens/token-budget.ts'
+import { tokenRoutes } from './tokens/token-routes.ts'
 
 export interface ServedCluster extends ClusterSettings {
   /** DNS names by which clients ask for it, where the hub serves several. */
@@ -102,7 +103,14 @@ export async function composeHub(options: HubOptions): Promise<ComposedHub> {
         clock,
         budget: new SigningBudget(clock),
         gate: new WorkGate(MAX_SIGNINGS_IN_FLIGHT, MAX_SIGNINGS_QUEUED),
-        certificatesOf: certificatesBehind(clusters),
+        certificatesOf: behindDoor(clusters, ({ certificates }) => certificates),
+      }),
+      ...tokenRoutes({
+        clock,
+        audit,
+        budget: new TokenBudget(clock),
+        gate: new WorkGate(MAX_TOKENS_IN_FLIGHT, MAX_TOKENS_QUEUED),
+        kubeProxyOf: behindDoor(clusters, ({ kubeProxy }) => kubeProxy),
       }),
     ],
     clock,
@@ -194,11 +202,15 @@ function agentCall(clusters: readonly ComposedCluster[]): CallRoute {
   }
 }
 
-function certificatesBehind(clusters: readonly ComposedCluster[]): (door: ClusterDoor) => NodeCertificates {
-  const byDoor = new Map(clusters.map(({ door, certificates }) => [door, certificates]))
+/** What belongs to the cluster behind a door. */
+function behindDoor<T>(
+  clusters: readonly ComposedCluster[],
+  choose: (cluster: ComposedCluster) => T,
+): (door: ClusterDoor) => T {
+  const byDoor = new Map(clusters.map((cluster) => [cluster.door, choose(cluster)]))
   return (door) => {
-    const certificates = byDoor.get(door)
-    if (certificates === undefined) throw new Error('a door without a cluster')
-    return certificates
+    const chosen = byDoor.get(door)
+    if (chosen === undefined) throw new Error('a door without a cluster')
+    return chosen
   }
 }

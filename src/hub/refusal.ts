@@ -37,6 +37,8 @@ const statusOf = {
   /** The cluster did not sign, and says so. */
   'not-issued': 502,
   'cluster-unavailable': 503,
+  /** The cluster does not let the hub do what the node asks for; a person has to give it the right. */
+  'hub-lacks-rights': 503,
   overloaded: 503,
 } as const
 

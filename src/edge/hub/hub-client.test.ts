@@ -272,3 +272,14 @@ describe('a Kubernetes certificate', () => {
     expect(await client().certificateContent('client')).toEqual(content)
   })
 })
+
+describe('a token for kube-proxy', () => {
+  it('is asked for with the certificate of the node, and read with its end', async () => {
+    const issued = { token: 'a.b.c', expires: '2026-01-02T00:00:00Z' }
+    hub.before = ({ method, path }) =>
+      `${method} ${path}` === 'POST /v1/tokens/kube-proxy' ? { status: 200, body: JSON.stringify(issued) } : undefined
+    expect(await client().kubeProxyToken()).toEqual(issued)
+    hub.before = () => ({ status: 200, body: '{"token":"","expires":"soon"}' })
+    expect(await errorOf(client().kubeProxyToken())).toMatchObject({ code: 'protocol' })
+  })
+})

@@ -54,6 +54,10 @@ const certificateContent = v.object({
 /** What a request for a Kubernetes certificate must say, word for word, for the hub to pass it on. */
 export type CertificateContent = v.InferOutput<typeof certificateContent>
 
+const kubeProxyToken = v.object({ token: v.pipe(v.string(), v.minLength(1)), expires: v.string() })
+/** A token of the ServiceAccount under which kube-proxy works, and its end in RFC 3339. */
+export type KubeProxyToken = v.InferOutput<typeof kubeProxyToken>
+
 export class HubClient {
   readonly #options: HubClientOptions
   readonly #preferred = { index: 0 }
@@ -102,6 +106,10 @@ export class HubClient {
       if (answer.status !== 202) return text(answer)
       await this.#options.clock.sleep(retryAfterMs(answer) ?? DEFAULT_PENDING_RETRY_MS, signal)
     }
+  }
+
+  async kubeProxyToken(signal?: AbortSignal): Promise<KubeProxyToken> {
+    return readJson(await this.#ask({ method: 'POST', path: '/v1/tokens/kube-proxy' }, 'own', signal), kubeProxyToken)
   }
 
   async #ask(request: HubRequest, as: 'none' | 'own', signal: AbortSignal | undefined): Promise<HubAnswer> {

@@ -19,8 +19,10 @@ export const CONNECT_HEAD_TIMEOUT_MS = 10_000
 /** What a client may send before the answer; it waits with more. A TLS greeting is far smaller. */
 export const MAX_EARLY_BYTES = 64 * 1024
 /**
- * How long a far end that speaks first is held back after the 200 while the client is silent. API servers fail when they find
- * more than the answer in one read, and almost everything they talk to lets them speak first.
+ * How long a far end that speaks first is held back after the 200 on a unix socket while the client is silent. An API server
+ * fails a connection on which it finds more than the answer in one read, and nobody can see from here when a unix socket has been
+ * read, so its first byte is waited for: it comes after the 200 was read, and API servers speak first to all they talk to. The
+ * time is for other clients, which wait for the far end to speak (SSH, SMTP, MySQL) and lose no byte that comes with the 200.
  */
 export const FIRST_WORD_HOLD_MS = 25
 /** For a refused client to read why before the connection is cut. */
@@ -44,12 +46,15 @@ export interface ConnectConnectionOptions {
  */
 type State = 'reading' | 'dialling' | 'held' | 'joined' | 'refused'
 
+const clientGone = new Error('the client of the front has gone')
+
 export class ConnectConnection implements FrontConnection {
   readonly #socket: Socket
   readonly #client: FrontClient
   readonly #options: ConnectConnectionOptions
   readonly #reader = new ConnectHeadReader()
-  readonly #gone = new AbortController()
+  /** While a dial is under way. */
+  #dialling: AbortController | undefined
   #state: State = 'reading'
   #early: Buffer[] = []
   #earlyBytes = 0
@@ -97,7 +102,7 @@ export class ConnectConnection implements FrontConnection {
 
   #onClose(): void {
     this.#cancelTimer()
-    this.#gone.abort()
+    this.#dialling?.abort(clientGone)
     if (this.#state === 'held') this.#dialed?.stream.destroy()
   }
 
@@ -112,9 +117,14 @@ export class ConnectConnection implements FrontConnection {
   async #dial({ destination, rest }: ConnectRequest): Promise<void> {
     this.#state = 'dialling'
     if (rest.length > 0) this.#keep(rest)
+    const dialling = new AbortController()
+    this.#dialling = dialling
     try {
-      this.#connected(await this.#options.dial(destination, this.#gone.signal))
+      const dialed = await this.#options.dial(destination, dialling.signal)
+      this.#dialling = undefined
+      this.#connected(dialed)
     } catch (error) {
+      this.#dialling = undefined
       if (!(error instanceof OpenError)) this.#options.logger.error({ err: error }, 'a dial failed unexpectedly')
       const { code, message } = error instanceof OpenError ? error : new OpenError('refused', 'internal error')
       this.#refuse(refusalAnswer(code, message))
@@ -139,8 +149,9 @@ export class ConnectConnection implements FrontConnection {
     this.#dialed = dialed
     this.#state = 'held'
     this.#socket.write(CONNECTED)
+    // Whoever speaks before the answer does not mind what comes with it.
     const hasSpoken = this.#earlyBytes > 0 || this.#hasEnded
-    if (hasSpoken) this.#join()
+    if (hasSpoken || this.#client.keepsWritesApart === true) this.#join()
     else this.#setTimer(FIRST_WORD_HOLD_MS, () => this.#join())
   }
 

@@ -6,6 +6,8 @@ export interface FrontClient {
   readonly source: string
   /** Why this client may not use the front; it is told so and served nothing. */
   readonly refusal?: string
+  /** What is written in two writes is never read in one, as with TLS, where each write is a record of its own. */
+  readonly keepsWritesApart?: boolean
 }
 
 export interface FrontConnection {

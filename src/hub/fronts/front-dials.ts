@@ -30,23 +30,27 @@ export class FrontDials {
   async dial(destination: Destination, source: string, signal: AbortSignal): Promise<DialedRoute> {
     const { front, clock, logger, metrics } = this.#options
     const beginMs = clock.monotonicMs()
-    const told = { front, source, destination: formatDestination(destination) }
     this.#pending += 1
     try {
       const dialed = await this.#dial(destination, source, signal)
       const tookMs = clock.monotonicMs() - beginMs
       metrics.dials.inc({ front, code: 'ok' })
       metrics.dialSeconds.observe({ front }, tookMs / 1000)
-      logger.debug({ ...told, node: dialed.node, tookMs }, 'connected for the control plane')
+      logger.debug({ ...this.#told(destination, source), node: dialed.node, tookMs }, 'connected for the control plane')
       return dialed
     } catch (error) {
       if (!(error instanceof OpenError)) throw error
       metrics.dials.inc({ front, code: error.code })
-      logger.info({ ...told, code: error.code, reason: error.message }, 'not connected for the control plane')
+      const told = { ...this.#told(destination, source), code: error.code, reason: error.message }
+      logger.info(told, 'not connected for the control plane')
       throw error
     } finally {
       this.#pending -= 1
     }
+  }
+
+  #told(destination: Destination, source: string): Record<string, string> {
+    return { front: this.#options.front, source, destination: formatDestination(destination) }
   }
 
   async #dial({ host, port }: Destination, source: string, signal: AbortSignal): Promise<DialedRoute> {

@@ -35,8 +35,8 @@ interface TlsFrontWorld extends FrontWorld {
   dialledCount(): number
 }
 
-async function world(allowedNames: readonly string[] = []): Promise<TlsFrontWorld> {
-  const far = await startFarEnd()
+async function world(allowedNames: readonly string[] = [], greeting?: string): Promise<TlsFrontWorld> {
+  const far = await startFarEnd(greeting)
   let dialled = 0
   const tls = { identity: () => identity, trust: () => trust.map(({ certificate }) => certificate), allowedNames }
   const front = await startFront({
@@ -75,6 +75,19 @@ describe('a client with a certificate of the CA', () => {
     await eventually(() => expect([client.received, client.hasEnded]).toEqual([`${ESTABLISHED}bye too`, true]))
     expect(JSON.stringify(front.log)).toContain('CN=kas from 127.0.0.1:')
     await eventually(async () => expect(await front.count('causeway_hub_front_connections')).toBe(0))
+  })
+
+  it('reads the 200 alone, without a wait, although the far end has spoken by then', async () => {
+    const front = await world([], '220 ready\r\n')
+    const client = await dial(front, await kas())
+    client.socket.pause()
+    client.socket.write(CONNECT_EDGE)
+    await front.far.accepted()
+    // The 200 and both words are under way, or there, before the first is read.
+    await eventually(() => expect(front.log).toContainEqual(expect.objectContaining({ node: 'edge-1' })))
+    expect(front.clock.pending).toBe(0)
+    client.socket.resume()
+    await eventually(() => expect(client.reads).toEqual([ESTABLISHED, '220 ready\r\n']))
   })
 
   it('needs one of the names, where there are any', async () => {

@@ -91,7 +91,7 @@ export class FrontTls {
       if (presented === undefined) return { source: address, refusal: 'this front needs a client certificate' }
       const source = `${formatName(presented.certificate.subject)} from ${address}`
       const refusal = this.#problemOf(presented)
-      return refusal === undefined ? { source } : { source, refusal }
+      return refusal === undefined ? { source, keepsWritesApart: true } : { source, refusal }
     } catch (error) {
       if (!(error instanceof IdentityError)) throw error
       return { source: address, refusal: error.message }

@@ -4,7 +4,7 @@ import type { Cluster, HubAuthority } from '../cluster/cluster.ts'
 import { Refusal } from '../refusal.ts'
 import type { Peer } from '../serving/connection.ts'
 import { checkPeer, type EdgePeer } from '../serving/peer-check.ts'
-import { standingOf } from '../sessions/standing.ts'
+import { type Standing, standingOf } from '../sessions/standing.ts'
 import type { AgentTokens, TokenIdentity } from './agent-tokens.ts'
 
 /** How often the cluster is asked whether the token of a connected agent is still good: its pod may be gone by then. */
@@ -18,6 +18,8 @@ export interface AgentIdentity {
   readonly validUntilMs?: number
   /** Whether there is a reason to look again; told at once, without asking anybody. */
   isDoubtful(): boolean
+  /** The same holder has rotated to another key, and nothing else is wrong: it is to connect with that one soon. */
+  isSuperseded(): boolean
   /** Looks again as at the begin; rejects with a `Refusal`. */
   recheck(): Promise<unknown>
 }
@@ -57,13 +59,14 @@ async function identifyByCertificate(peer: Peer, cluster: Cluster, clock: Clock)
   const { node, key, claim, certificate } = await check()
   const { notBeforeMs, notAfterMs } = certificate
   const proof = { node, key, claim, notBeforeMs, notAfterMs }
+  const standing = (): Standing => standingOf(proof, cluster.claims.known(node), clock.nowMs())
+  const isTrustChanged = (): boolean => !isSameTrust(trust, cluster.authority().trust)
   return {
     node,
     proof: 'certificate',
     validUntilMs: notAfterMs,
-    isDoubtful: () =>
-      standingOf(proof, cluster.claims.known(node), clock.nowMs()) !== 'good' ||
-      !isSameTrust(trust, cluster.authority().trust),
+    isDoubtful: () => standing() !== 'good' || isTrustChanged(),
+    isSuperseded: () => standing() === 'superseded' && !isTrustChanged(),
     recheck: check,
   }
 }
@@ -72,6 +75,7 @@ function reviewedRegularly(identity: TokenIdentity, clock: Clock): AgentIdentity
   let reviewedMs = clock.monotonicMs()
   return {
     ...identity,
+    isSuperseded: () => false,
     isDoubtful: () => clock.monotonicMs() - reviewedMs >= AGENT_TOKEN_REVIEW_MS,
     recheck: async () => {
       // Also if the cluster does not answer: it is not asked more often for that.

@@ -1,7 +1,11 @@
-/** Looks again, every few seconds, at those agents about whom there is a doubt, and ends whoever may not be its node any more. */
+/**
+ * Looks again, every few seconds, at those agents about whom there is a doubt, and ends whoever may not be its node any more. An
+ * agent whose node has rotated its key is given the same time as a session to come back with the new one.
+ */
 import type { Clock } from '../../telemetry/clock.ts'
 import { Refusal } from '../refusal.ts'
 import { WorkGate } from '../serving/admission.ts'
+import { ROTATED_KEY_GRACE_MS, SESSION_DRAIN_MS } from '../sessions/session-limits.ts'
 import type { AgentRoute } from './agent-route.ts'
 
 /** How often each agent is held against the claim on its name, the trusted CAs and the age of its review: as sessions are. */
@@ -14,6 +18,8 @@ export class AgentRechecks {
   readonly #agents: () => readonly AgentRoute[]
   readonly #gate = new WorkGate(MAX_AGENT_RECHECKS_IN_FLIGHT, Number.POSITIVE_INFINITY)
   readonly #underWay = new Set<AgentRoute>()
+  /** Since when, on the monotonic clock, another key of the same holder is in use. */
+  readonly #supersededMs = new WeakMap<AgentRoute, number>()
   #isScheduled = false
 
   constructor(clock: Clock, agents: () => readonly AgentRoute[]) {
@@ -35,6 +41,11 @@ export class AgentRechecks {
   /** Whoever is being looked at already is not asked about twice. */
   async recheck(route: AgentRoute): Promise<void> {
     if (this.#underWay.has(route)) return
+    if (route.identity.isSuperseded()) {
+      this.#supersede(route)
+      return
+    }
+    this.#supersededMs.delete(route)
     this.#underWay.add(route)
     try {
       await this.#gate.run(() => route.identity.recheck(), new AbortController().signal)
@@ -45,5 +56,13 @@ export class AgentRechecks {
     } finally {
       this.#underWay.delete(route)
     }
+  }
+
+  #supersede(route: AgentRoute): void {
+    const nowMs = this.#clock.monotonicMs()
+    const sinceMs = this.#supersededMs.get(route) ?? nowMs
+    this.#supersededMs.set(route, sinceMs)
+    if (nowMs - sinceMs >= ROTATED_KEY_GRACE_MS + SESSION_DRAIN_MS) route.end('rotated')
+    else if (nowMs - sinceMs >= ROTATED_KEY_GRACE_MS) route.drain('rotated')
   }
 }

@@ -8,7 +8,7 @@ import { GrpcCode } from '../../tunnel/grpc/status.ts'
 import type { Answer } from '../../tunnel/konnectivity/incoming-dials.ts'
 import { GrpcPacketPort } from '../../tunnel/konnectivity/packet-port.ts'
 import { PacketSession } from '../../tunnel/konnectivity/packet-session.ts'
-import { openErrorFrom } from '../../tunnel/open-error.ts'
+import { OpenError, openErrorFrom } from '../../tunnel/open-error.ts'
 import type { Budget } from '../../tunnel/yamux/budget.ts'
 import type { NodeRoute, RouteDialOptions } from '../routing/node-route.ts'
 import type { AgentIdentity } from './agent-identity.ts'
@@ -22,7 +22,7 @@ export const AGENT_PING_INTERVAL_MS = 10_000
 /** Without an answer for as long, the agent counts as gone. */
 export const AGENT_DEAD_AFTER_MS = 30_000
 
-export type AgentEnd = 'left' | 'dead' | 'limit' | 'refused' | 'expired' | 'stopping' | 'broken'
+export type AgentEnd = 'left' | 'dead' | 'limit' | 'refused' | 'expired' | 'stopping' | 'rotated' | 'broken'
 
 export interface AgentRouteOptions {
   readonly stream: ServerHttp2Stream
@@ -51,7 +51,8 @@ export class AgentRoute implements NodeRoute {
   readonly #liveness: Http2Liveness
   readonly #cancelExpiry: () => void
   #isGoingAway = false
-  #isDraining = false
+  /** Why it gets no more work, if it does not. */
+  #drainReason: AgentEnd | undefined
   #hasEnded = false
 
   constructor(options: AgentRouteOptions) {
@@ -68,12 +69,12 @@ export class AgentRoute implements NodeRoute {
       budget,
       closesWith: 'close-request',
       ids,
-      ...(answer !== undefined && { answer }),
+      ...(answer !== undefined && { answer: this.#unlessDraining(answer) }),
       onDrain: () => {
         this.#isGoingAway = true
       },
       onIdle: () => {
-        if (this.#isDraining) this.end('stopping')
+        if (this.#drainReason !== undefined) this.end(this.#drainReason)
       },
       onStalled: () => metrics.stalledReaders.inc(),
     })
@@ -124,6 +125,7 @@ export class AgentRoute implements NodeRoute {
   async dial({ address, deadlineMs, signal }: RouteDialOptions): Promise<Duplex> {
     const { metrics } = this.#options
     try {
+      this.#refuseIfDraining()
       const connection = await this.#packets.dial({ address, deadlineMs, ...(signal !== undefined && { signal }) })
       metrics.dials.inc({ code: 'ok' })
       return connection
@@ -134,11 +136,11 @@ export class AgentRoute implements NodeRoute {
     }
   }
 
-  /** No new work; ends once what it has is done. */
-  drain(): void {
+  /** No new work, either way; ends once what it has is done. The first reason given is kept. */
+  drain(reason: 'stopping' | 'rotated'): void {
     this.#isGoingAway = true
-    this.#isDraining = true
-    if (this.streamCount === 0) this.end('stopping')
+    this.#drainReason ??= reason
+    if (this.streamCount === 0) this.end(this.#drainReason)
   }
 
   /** Ends the call in good order, and what it carries. */
@@ -146,6 +148,18 @@ export class AgentRoute implements NodeRoute {
     this.#settle(reason, undefined)
     this.#port.call.finish(GrpcCode.unavailable, reason)
     closeAfterLinger(this.#options.stream, this.#options.clock)
+  }
+
+  #refuseIfDraining(): void {
+    if (this.#drainReason !== undefined)
+      throw new OpenError('no-route', `this agent is going away: ${this.#drainReason}`)
+  }
+
+  #unlessDraining(answer: Answer): Answer {
+    return async (address, signal) => {
+      this.#refuseIfDraining()
+      return await answer(address, signal)
+    }
   }
 
   /** Ends the connection below at once. */

@@ -4,7 +4,7 @@ import { Refusal } from '../refusal.ts'
 import type { AgentIdentity } from './agent-identity.ts'
 
 /** When it is to be looked at again is for others to say. */
-export type TokenIdentity = Omit<AgentIdentity, 'isDoubtful'>
+export type TokenIdentity = Omit<AgentIdentity, 'isDoubtful' | 'isSuperseded'>
 
 /** What the API server says of a token that is good: `status.user` of a TokenReview. */
 export interface ReviewedUser {

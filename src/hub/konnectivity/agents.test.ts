@@ -15,6 +15,7 @@ import {
 import { validityFromNow } from '../../identity/issue.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import { Refusal } from '../refusal.ts'
+import { ROTATED_KEY_GRACE_MS } from '../sessions/session-limits.ts'
 import { AGENT_RECHECK_MS } from './agent-rechecks.ts'
 import { AGENT_DEAD_AFTER_MS, AGENT_PING_INTERVAL_MS, type AgentRoute } from './agent-route.ts'
 import { MAX_AGENTS_PER_NODE } from './agents.ts'
@@ -32,6 +33,14 @@ function routeOf(hub: AgentHub, node = 'edge-1'): AgentRoute {
   const route = hub.agents.of(node)
   if (route === undefined) throw new Error(`no agent of ${node}`)
   return route
+}
+
+/** The holder of the name uses another key from now on. */
+async function rotate({ cluster }: AgentHub): Promise<void> {
+  const claim = cluster.claims.known('edge-1')
+  if (claim?.state !== 'held') throw new Error('nobody holds the name')
+  await cluster.claims.byRotation('edge-1', claim.current, 'next-key', 0)
+  await cluster.claims.byRotation('edge-1', 'next-key', 'next-key', 0)
 }
 
 /** A cable to the hub that can be pulled out: nothing gets through any more, and nobody is told. */
@@ -164,6 +173,43 @@ describe('an agent with the certificate of its node', () => {
     await hub.cluster.claims.forget('edge-1')
     await hub.clock.advance(AGENT_RECHECK_MS)
     expect(await agent.closed).toMatchObject({ message: 'refused' })
+  })
+
+  it('goes on for a while after its key was rotated, then gets no more work and keeps what it has', async () => {
+    const hub = await startAgentHub()
+    const old = await oneAgent(hub, 'edge-1', 'old')
+    const route = routeOf(hub)
+    const opened = route.dial(dialOptions)
+    await accept(old, 1)
+    const connection = await opened
+    await rotate(hub)
+    await hub.agents.recheck('edge-1')
+    await hub.clock.advance(ROTATED_KEY_GRACE_MS - AGENT_RECHECK_MS)
+    expect([hub.agents.of('edge-1'), route.isGoingAway]).toEqual([route, false])
+    await hub.clock.advance(2 * AGENT_RECHECK_MS)
+    expect(route.isGoingAway).toBe(true)
+    await expect(route.dial(dialOptions)).rejects.toMatchObject({
+      code: 'no-route',
+      message: 'this agent is going away: rotated',
+    })
+    old.send({ type: 'data', connectId: 1, data: Buffer.from('still') })
+    expect(String((await once(connection, 'data'))[0])).toBe('still')
+    old.send({ type: 'close-response', connectId: 1, error: '' })
+    expect(await old.closed).toMatchObject({ message: 'rotated' })
+  })
+
+  it('has nothing connected in the cloud any more once it is drained', async () => {
+    const dialTarget = vi.fn(dialAnything)
+    const hub = await startAgentHub({ dialTarget: (_node, target, { signal }) => dialTarget(target, signal) })
+    const agent = await oneAgent(hub)
+    const opened = routeOf(hub).dial(dialOptions)
+    await accept(agent, 1)
+    await opened
+    routeOf(hub).drain('rotated')
+    agent.send({ type: 'dial-request', protocol: 'tcp', address: 'kube-apiserver:443', random: 11n })
+    await eventually(() => expect(agent.received.at(-1)).toMatchObject({ type: 'dial-response', random: 11n }))
+    expect(agent.received.at(-1)).toMatchObject({ error: expect.stringContaining('going away: rotated') })
+    expect(dialTarget).not.toHaveBeenCalled()
   })
 
   it('is ended when its CA is trusted no more', async () => {

@@ -86,7 +86,7 @@ export class KonnectivityAgents implements NodeRoutes {
     return {
       drain: () => {
         state.isDraining = true
-        state.route?.drain()
+        state.route?.drain('stopping')
       },
     }
   }
@@ -105,7 +105,7 @@ export class KonnectivityAgents implements NodeRoutes {
   ): Promise<void> {
     try {
       state.route = await this.#admit(connection, stream, headers)
-      if (state.isDraining) state.route?.drain()
+      if (state.isDraining) state.route?.drain('stopping')
     } catch (error) {
       this.#refuse(connection, stream, error)
     }

@@ -42,6 +42,9 @@ export type RouteChoice =
   | { readonly kind: 'any'; readonly tiers: readonly NodeSelection[] }
   | { readonly kind: 'none'; readonly reason: 'contested' | 'unowned' | 'unknown'; readonly message: string }
 
+/** Destinations whose choice is kept until a Node changes: working it out costs more than all else that routing does. */
+export const MAX_KEPT_CHOICES = 1_024
+
 const nobody: ReadonlySet<string> = new Set()
 
 interface Tier extends NodeSelection {
@@ -56,6 +59,7 @@ export class RouteTable {
   readonly #podCidrs = new CidrOwners()
   readonly #serviceCidrs = new CidrOwners()
   readonly #tiers: readonly Tier[]
+  readonly #choices = new Map<string, RouteChoice>()
 
   constructor({ strategies, defaultSelector = EVERY_LABEL, serviceCidrs = [] }: RouteTableOptions) {
     for (const cidr of serviceCidrs) this.#serviceCidrs.add(cidr, '')
@@ -73,6 +77,7 @@ export class RouteTable {
     const before = this.#nodes.get(facts.name)
     if (before !== undefined && sameFacts(before, facts)) return
     this.remove(facts.name)
+    this.#choices.clear()
     const { name } = facts
     this.#nodes.set(name, facts)
     for (const hostName of facts.hostNames) this.#hostNames.add(hostName, name)
@@ -84,6 +89,7 @@ export class RouteTable {
   remove(name: string): void {
     const facts = this.#nodes.get(name)
     if (facts === undefined) return
+    this.#choices.clear()
     this.#nodes.delete(name)
     for (const hostName of facts.hostNames) this.#hostNames.remove(hostName, name)
     for (const address of facts.addresses) this.#addresses.remove(address, name)
@@ -92,6 +98,16 @@ export class RouteTable {
   }
 
   choose(host: DestinationHost): RouteChoice {
+    // An address is never spelled like a name, so that the text alone says which host it is.
+    const kept = this.#choices.get(host.text)
+    if (kept !== undefined) return kept
+    const choice = this.#workOut(host)
+    if (this.#choices.size >= MAX_KEPT_CHOICES) this.#choices.clear()
+    this.#choices.set(host.text, choice)
+    return choice
+  }
+
+  #workOut(host: DestinationHost): RouteChoice {
     const [owner, ...others] = this.#ownersOf(host)
     if (owner === undefined) return this.#chooseForNobodys(host)
     if (others.length === 0) return { kind: 'node', node: owner }

@@ -32,7 +32,9 @@ export class NodeSessions implements StreamOwner {
 
   /** The newest that takes new streams. */
   get best(): EdgeSession | undefined {
-    return this.sessions.findLast((session) => !session.isGoingAway)
+    let newest: EdgeSession | undefined
+    for (const session of this.#sessions) if (!session.isGoingAway) newest = session
+    return newest
   }
 
   /** The newest are kept: an edge that comes again has a reason to, such as a link that died without a word. */

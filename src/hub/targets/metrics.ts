@@ -7,6 +7,7 @@ const durationBuckets = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 10, 30]
 
 export interface TargetMetrics {
   readonly dials: Gauge
+  readonly connections: Gauge
   readonly opens: Counter<'target' | 'code'>
   readonly dialDurations: Histogram
   readonly limits: Counter<'limit'>
@@ -27,6 +28,14 @@ export function createTargetMetrics(registry: Registry, slots: DialSlots): Targe
         this.set(slots.taken)
       },
     }),
+    connections: new Gauge({
+      name: 'causeway_hub_target_connections',
+      help: 'Connections to targets that are open, from all nodes.',
+      registers,
+      collect() {
+        this.set(slots.held)
+      },
+    }),
     opens: new Counter({
       name: 'causeway_hub_target_opens_total',
       help: 'Targets that nodes asked for: ok, gone if the node did not wait, or the code of the refusal.',
@@ -41,7 +50,7 @@ export function createTargetMetrics(registry: Registry, slots: DialSlots): Targe
     }),
     limits: new Counter({
       name: 'causeway_hub_target_limits_total',
-      help: 'Targets refused because too many connections were being made: by all nodes, or by one.',
+      help: 'Targets refused because too many connections were being made, by all nodes or by one, or one had more than its share of them.',
       labelNames: ['limit'],
       registers,
     }),

@@ -85,13 +85,30 @@ describe('a stream of a node', () => {
   })
 
   it('is refused as overloaded where too many dials are under way', async () => {
-    const { network, open } = world({ slots: new DialSlots(10, 1) })
+    const { network, open } = world({ slots: new DialSlots({ maxDialsPerNode: 1 }) })
     network.addresses.set('10.0.0.1:6443', 'silent')
     open('kube-apiserver')
     await expect(open('kube-apiserver').answered).rejects.toMatchObject({
       code: 'overloaded',
       message: 'the hub is connecting to as many targets as it may at a time; try again',
     })
+  })
+
+  it('counts as a connection while it is open, and its node has a share of them when they are scarce', async () => {
+    const slots = new DialSlots({ scarceConnections: 1, maxScarceConnectionsPerNode: 1 })
+    const { network, open } = world({ slots })
+    network.addresses.set('10.0.0.1:6443', 'up')
+    const first = open('kube-apiserver')
+    await first.answered
+    expect([slots.taken, slots.held]).toEqual([0, 1])
+    await expect(open('kube-apiserver').answered).rejects.toMatchObject({
+      code: 'overloaded',
+      message: 'the hub runs short of connections, and this node has more than its share: close some',
+    })
+    first.stream.destroy()
+    await settled()
+    expect(slots.held).toBe(0)
+    await open('kube-apiserver').answered
   })
 
   it('is refused with what speaks against it, and nothing is dialled', async () => {

@@ -3,13 +3,20 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../telemetry/clock.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import type { ApiServerPool } from './api-server-pool.ts'
-import type { DialSlots } from './dial-slots.ts'
+import type { DialLimit, DialSlots } from './dial-slots.ts'
 import type { TargetKind, TargetMetrics } from './metrics.ts'
 import type { DialOptions, TargetDialer } from './target-dialer.ts'
 import type { TargetDecision, TargetPolicy } from './target-policy.ts'
 
 /** The longest a node may have the hub wait for a target: what it waits by itself where it names no time. */
 export const MAX_TARGET_DIAL_MS = 30_000
+
+const tooManyDials = 'the hub is connecting to as many targets as it may at a time; try again'
+const limitTexts: Readonly<Record<DialLimit, string>> = {
+  dials: tooManyDials,
+  'dials-per-node': tooManyDials,
+  'connections-per-node': 'the hub runs short of connections, and this node has more than its share: close some',
+}
 
 export interface TargetRequest {
   /** As the certificate of its session, or its reviewed token, proved it. */
@@ -46,6 +53,7 @@ export class Targets {
     const startedMs = clock.monotonicMs()
     try {
       const socket = await this.#dial(request, decision)
+      if (!socket.closed) socket.once('close', this.#options.slots.hold(request.node))
       metrics.opens.inc({ target, code: 'ok' })
       metrics.dialDurations.observe((clock.monotonicMs() - startedMs) / 1000)
       return socket
@@ -61,7 +69,7 @@ export class Targets {
     const slot = slots.take(request.node)
     if (typeof slot === 'string') {
       metrics.limits.inc({ limit: slot })
-      throw new OpenError('overloaded', 'the hub is connecting to as many targets as it may at a time; try again')
+      throw new OpenError('overloaded', limitTexts[slot])
     }
     const deadlineMs = Math.min(request.deadlineMs ?? MAX_TARGET_DIAL_MS, MAX_TARGET_DIAL_MS)
     const options: DialOptions = { deadlineMs, signal: request.signal }

@@ -1,0 +1,46 @@
+/** `POST /v1/tokens/kube-proxy`: a token for the kube-proxy of a node that has proven who it is. */
+import type { Clock } from '../../telemetry/clock.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { onBehalfOfEdge } from '../cluster/cluster-error.ts'
+import type { WorkGate } from '../serving/admission.ts'
+import type { ClusterDoor } from '../serving/connection.ts'
+import { type HubRequest, type HubResponse, jsonResponse } from '../serving/http-message.ts'
+import type { Route } from '../serving/http-routes.ts'
+import { checkPeer, type EdgePeer } from '../serving/peer-check.ts'
+import type { KubeProxyAccount } from './kube-proxy-account.ts'
+import type { TokenBudget } from './token-budget.ts'
+
+export const KUBE_PROXY_TOKEN_PATH = '/v1/tokens/kube-proxy'
+
+export interface TokenRoutesOptions {
+  readonly clock: Clock
+  readonly budget: TokenBudget
+  readonly gate: WorkGate
+  /** The component `audit`. */
+  readonly audit: Logger
+  kubeProxyOf(door: ClusterDoor): Pick<KubeProxyAccount, 'issue'>
+}
+
+export function tokenRoutes(options: TokenRoutesOptions): Route[] {
+  return [{ method: 'POST', path: KUBE_PROXY_TOKEN_PATH, handle: (request) => issue(options, request) }]
+}
+
+/** Who asks is looked at again after the wait for the cluster: a node that was forgotten meanwhile gets nothing. */
+async function issue(options: TokenRoutesOptions, request: HubRequest): Promise<HubResponse> {
+  const { door, peer, signal } = request
+  const { budget, gate, audit } = options
+  const check = (): Promise<EdgePeer> => checkPeer(peer, door.cluster, options)
+  const { node } = await check()
+  const cluster = door.cluster.name
+  budget.take(cluster, node)
+  const line = { event: 'kube-proxy-token', node, cluster, source: peer.address }
+  try {
+    const { token, expires } = await gate.run(() => onBehalfOfEdge(() => options.kubeProxyOf(door).issue()), signal)
+    await check()
+    audit.info({ ...line, result: 'ok', expires }, 'token handed to a node')
+    return jsonResponse(200, { token, expires })
+  } catch (error) {
+    audit.warn({ ...line, result: (error as { code?: string }).code ?? 'internal' }, 'token refused')
+    throw error
+  }
+}
