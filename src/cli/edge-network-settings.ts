@@ -1,13 +1,16 @@
 /** What the settings of an edge mean for its links and for what passes over them. */
 import { readFileSync } from 'node:fs'
 import type { EdgeNetworkSettings } from '../edge/compose.ts'
+import type { EndpointSettings } from '../edge/compose-endpoint.ts'
 import { DestinationRuleError, parseDestinationRules } from '../edge/destinations/destination-rule.ts'
+import { FilterNameError, type FilterSettings, readDisabledFilters } from '../edge/filters/filter-settings.ts'
 import { ForwardSpecError, parseForwards } from '../edge/forwards/forward-spec.ts'
 import { BindAddressError, parseBindAddress } from '../edge/network/bind-address.ts'
 import { ProxySettingsError, parseProxySettings } from '../tunnel/carriers/proxy-settings.ts'
 import type { EdgeConfig } from './config/edge.ts'
 import type { CommandContext } from './context.ts'
 import { UsageError } from './failure.ts'
+import { suggestion } from './nearest.ts'
 
 export function edgeNetworkSettings(
   config: EdgeConfig,
@@ -24,9 +27,30 @@ export function edgeNetworkSettings(
     destinationRules: asUsage('--allow-destination', () => parseDestinationRules(config.allowDestination)),
     forwards,
     ...(bindAddress === undefined ? {} : { bindAddress }),
+    endpoint: endpointSettings(config),
     carriers: config.carrier,
     proxy: asUsage('HTTPS_PROXY', () => parseProxySettings(environment)),
     ...(config.innerTls ? { innerTls: outerCaOf(config) } : {}),
+  }
+}
+
+function endpointSettings(config: EdgeConfig): EndpointSettings {
+  const { endpointPort: port, endpointAddress: given, writeKubeletKubeconfig: writeKubeconfigs, nat } = config
+  const address = given === 'none' ? undefined : asUsage('--endpoint-address', () => parseBindAddress(given))
+  if (nat && address === undefined)
+    throw new UsageError('--nat needs an --endpoint-address: packets of pods cannot be led to 127.0.0.1')
+  return {
+    port,
+    ...(address === undefined ? {} : { address }),
+    writeKubeconfigs,
+    nat,
+    filters: filterSettings(config),
+  }
+}
+
+export function filterSettings({ disabledResourceFilters }: EdgeConfig): FilterSettings {
+  return {
+    disabled: asUsage('--disabled-resource-filters', () => readDisabledFilters(disabledResourceFilters, suggestion)),
   }
 }
 
@@ -43,7 +67,7 @@ function asUsage<T>(what: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    const kinds = [ForwardSpecError, BindAddressError, DestinationRuleError, ProxySettingsError]
+    const kinds = [ForwardSpecError, BindAddressError, DestinationRuleError, ProxySettingsError, FilterNameError]
     if (kinds.some((kind) => error instanceof kind))
       throw new UsageError(`${what}: ${(error as Error).message}`, { cause: error })
     throw error

@@ -21,9 +21,10 @@ import { addRoleFlags } from './config/flags.ts'
 import { loadConfig } from './config/load.ts'
 import type { CommandContext } from './context.ts'
 import { DataDir } from './data-dir.ts'
-import { edgeNetworkSettings } from './edge-network-settings.ts'
+import { edgeNetworkSettings, filterSettings } from './edge-network-settings.ts'
 import { CommandError, UsageError } from './failure.ts'
 import { runKonnectivityAgent } from './konnectivity-agent.ts'
+import { LiveSettings } from './live-settings.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
 import { readStandardInput } from './standard-input.ts'
 
@@ -57,7 +58,7 @@ export function addEdgeCommand(program: Command, context: CommandContext): void 
     .description('run the agent of a node')
     .addHelpText('after', HELP)
     .action(async (flags: Record<string, unknown>) => {
-      await runEdge(context, loadConfig(edgeRole, { flags, environment, workingDir }).values)
+      await runEdge(context, () => loadConfig(edgeRole, { flags, environment, workingDir }).values)
     })
   addRoleFlags(edge, edgeRole)
   const join = edge
@@ -130,7 +131,8 @@ async function tokenSource(file: string): Promise<TokenSource> {
   return { kind: 'text', text: await readStandardInput('the join token') }
 }
 
-async function runEdge(context: CommandContext, config: EdgeConfig): Promise<void> {
+async function runEdge(context: CommandContext, readConfig: () => EdgeConfig): Promise<void> {
+  const config = readConfig()
   checkHubs(config)
   if (config.konnectivityServer !== undefined) return await runKonnectivityAgent(context, config)
   const { clock } = context
@@ -152,20 +154,33 @@ async function runEdge(context: CommandContext, config: EdgeConfig): Promise<voi
     ...(nodeName === undefined ? {} : { node: nodeName }),
     fallbackNode: hostname().toLowerCase(),
     ...(tokenFile === undefined ? {} : { token: () => tokenSource(tokenFile) }),
-    ...(brought === undefined ? {} : { brought }),
+    ...(brought === undefined ? {} : { brought, ...broughtCluster(config) }),
     onJoinProgress: (progress) => logProgress(logger, progress),
     network,
   })
   const control = new ControlSocket(config.dataDir, {
     '/v1/status': () => ({ role: 'edge', version: BUILD.version, pid: process.pid, edge: edge.status }),
   })
-  const parts: Part[] = [dataDir, healthServer, edge, control]
+  const liveSettings = new LiveSettings<EdgeConfig>({
+    present: config,
+    read: readConfig,
+    apply: (changed) => {
+      edge.configureFilters(filterSettings(changed))
+      return ['disabledResourceFilters']
+    },
+    clock,
+    logger,
+  })
+  const parts: Part[] = [dataDir, healthServer, edge, control, liveSettings]
   const run = {
     name: edgeRole.name,
     parts,
     logger,
     drainTimeoutMs: config.drainTimeout,
-    addressRemedy: addressRemedy(edgeRole, { healthAddress: config.healthAddress }),
+    addressRemedy: addressRemedy(edgeRole, {
+      healthAddress: config.healthAddress,
+      ...endpointRemedies(config),
+    }),
     onReady: () => {
       const { node, hubs } = edge.status
       context.stdout.write(`ready  causeway edge ${BUILD.version}, node ${node}, hub ${hubs.join(', ')}\n`)
@@ -175,11 +190,25 @@ async function runEdge(context: CommandContext, config: EdgeConfig): Promise<voi
     health.addReadiness('lifecycle', () => lifecycle.health())
     health.addReadiness('data-dir', () => dataDir.health())
     health.addReadiness('identity', () => edge.health())
+    health.addReadiness('endpoint', () => edge.endpointHealth())
   })
+}
+
+/** The endpoint's addresses, by the setting that helps when one is taken. */
+function endpointRemedies({ endpointAddress, endpointPort: port }: EdgeConfig) {
+  const taken = ['127.0.0.1', endpointAddress].map((host) => ({ host, port }))
+  return { endpointPort: taken }
 }
 
 function logProgress(logger: Logger, { step, total, text, done }: JoinProgress): void {
   if (!done) logger.info({ step, total }, `joining: ${text}`)
+}
+
+function broughtCluster({ kubernetesCa, apiserverName }: EdgeConfig) {
+  if (kubernetesCa === undefined && apiserverName === undefined) return {}
+  if (kubernetesCa === undefined || apiserverName === undefined)
+    throw new UsageError('--kubernetes-ca and --apiserver-name belong together: the endpoint needs both')
+  return { broughtCluster: { kubernetesCaFile: kubernetesCa, apiServerName: apiserverName } }
 }
 
 function broughtPaths({ caCert, edgeCert, edgeKey, tokenFile }: EdgeConfig) {

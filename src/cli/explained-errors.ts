@@ -2,12 +2,14 @@
 
 import { SetupError } from '../apiserver/setup-error.ts'
 import { StoreOpenError } from '../apiserver/storage/store-errors.ts'
+import { EndpointAddressError } from '../edge/certificates/node-pair-checks.ts'
 import { NotJoinedError } from '../edge/edge.ts'
 import { HubUrlError } from '../edge/hub/hub-url.ts'
 import { BroughtIdentityError } from '../edge/identity/brought.ts'
 import { EdgeIdentityError } from '../edge/identity/edge-identity.ts'
 import { EdgeRecordError } from '../edge/identity/edge-record.ts'
 import { JoinError } from '../edge/join/join-error.ts'
+import { NatError } from '../edge/network/nat.ts'
 import { InterfaceError } from '../edge/network/own-interface.ts'
 import { ClusterError } from '../hub/cluster/cluster-error.ts'
 import { UnixSocketError } from '../hub/fronts/unix-socket.ts'
@@ -31,6 +33,8 @@ const explained = [
   BroughtIdentityError,
   HubUrlError,
   InterfaceError,
+  NatError,
+  EndpointAddressError,
   UnixSocketError,
 ]
 

@@ -7,12 +7,14 @@ import { BUILD } from './build.ts'
 import { addCaCommand } from './ca.ts'
 import { addConfigCommand } from './config.ts'
 import type { CommandContext } from './context.ts'
+import { addDoctorCommand } from './doctor.ts'
 import { addEdgeCommand } from './edge.ts'
 import { isExplained } from './explained-errors.ts'
 import { CommandError, EXIT_CODES, LoggedError } from './failure.ts'
 import { addHubCommand } from './hub.ts'
 import { addNodesCommand } from './nodes.ts'
 import { print } from './print.ts'
+import { addRunCommand } from './run.ts'
 import { addStatusCommand } from './status.ts'
 import { addTokenCommand } from './token.ts'
 import { addUpCommand } from './up.ts'
@@ -31,10 +33,12 @@ Exit codes:
   0  done, or stopped by SIGTERM, SIGHUP or Ctrl-C
   1  failed
   2  the command line or the configuration is wrong; nothing was done
+"causeway run" ends with the exit code of its program.
 
 Examples:
   causeway up                      run, until Ctrl-C
   causeway up --help               its settings
+  causeway run -- kubectl get pods   a program as a pod on an edge would run
   causeway config print -o wide    every setting and where it comes from
 `
 
@@ -83,10 +87,12 @@ function createProgram(context: CommandContext, writeHelp: (text: string) => voi
   addApiServerCommand(program, context)
   addHubCommand(program, context)
   addEdgeCommand(program, context)
+  addRunCommand(program, context)
   addTokenCommand(program, context)
   addNodesCommand(program, context)
   addCaCommand(program, context)
   addStatusCommand(program, context)
+  addDoctorCommand(program, context)
   addConfigCommand(program, context)
   addVersionCommand(program, context)
   return program

@@ -17,6 +17,8 @@ export interface ReadyFacts {
   readonly hub: string
   /** Names of the nodes. */
   readonly edges: readonly string[]
+  /** Where the first edge plays API server. */
+  readonly endpoint: ListenAddress | undefined
   /** Where the first edge leads to the API server through the tunnel. */
   readonly throughEdge: ListenAddress | undefined
 }
@@ -27,6 +29,8 @@ export function renderReadyScreen(facts: ReadyFacts): string {
     ['server', `${facts.server}, the API of Kubernetes ${facts.kubernetes}`],
     ['hub', facts.hub],
     ['edges', facts.edges.join(', ') || 'none'],
+    ...endpointRow(facts),
+    ...asPod(facts),
     ['try', `kubectl --kubeconfig ${facts.kubeconfig} get namespaces`],
     ...throughEdge(facts),
     ['nodes', `npx causeway nodes --data-dir ${facts.dataDir}`],
@@ -37,6 +41,18 @@ export function renderReadyScreen(facts: ReadyFacts): string {
   ]
   const lines = rows.map(([name, value]) => `  ${name.padEnd(8)} ${value}`)
   return `ready  causeway ${facts.version}\n${lines.join('\n')}\n`
+}
+
+function endpointRow({ endpoint, edges: [node] }: ReadyFacts): [string, string][] {
+  if (endpoint === undefined) return []
+  return [['endpoint', `https://${formatAddress(endpoint)}, the API server as programs on ${node} see it`]]
+}
+
+/** The main thing: a program as a pod on that edge would run. */
+function asPod({ endpoint, edges, dataDir }: ReadyFacts): [string, string][] {
+  const [node] = edges
+  if (endpoint === undefined || node === undefined) return []
+  return [['next', `npx causeway run --node ${node} --data-dir ${dataDir} -- kubectl get pods`]]
 }
 
 function throughEdge({ throughEdge: address, kubeconfig }: ReadyFacts): [string, string][] {

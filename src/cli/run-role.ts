@@ -25,10 +25,10 @@ export function openLog({ stderr, environment, clock }: CommandContext, { logLev
 }
 
 /** Names the flag and the variable that chose the address which could not be had. */
-export function addressRemedy(role: Role, addresses: Readonly<Record<string, ListenAddress>>) {
+export function addressRemedy(role: Role, addresses: Readonly<Record<string, ListenAddress | ListenAddress[]>>) {
   return ({ address }: ListenError): string => {
-    const isMeant = ([, { host, port }]: [string, ListenAddress]): boolean =>
-      host === address.host && port === address.port
+    const isMeant = ([, chosen]: [string, ListenAddress | ListenAddress[]]): boolean =>
+      [chosen].flat().some(({ host, port }) => host === address.host && port === address.port)
     const [key = ''] = Object.entries(addresses).find(isMeant) ?? []
     return `choose another address with ${flagOf(key)} or ${variableOf(role, key)}`
   }

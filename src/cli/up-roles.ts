@@ -12,6 +12,7 @@ import { Hub } from '../hub/hub.ts'
 import { API_SERVER_TARGET } from '../hub/targets/target-policy.ts'
 import { KubeClient } from '../kube/client/client.ts'
 import { loadKubeconfig } from '../kube/client/kubeconfig.ts'
+import type { Clock } from '../telemetry/clock.ts'
 import { ControlSocket } from '../telemetry/control-socket.ts'
 import type { Health } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
@@ -19,9 +20,14 @@ import { startInOrder } from '../telemetry/part-group.ts'
 import { BUILD } from './build.ts'
 import { DataDir } from './data-dir.ts'
 import { upHubOptions } from './hub-settings.ts'
+import { grantFirstRights } from './up-rights.ts'
 
 /** The edges of `up` join at once or not at all. */
 export const UP_TOKEN_LIFE_MS = 600_000
+
+/** For the first certificate of an endpoint: without it the ready screen would name a port that is closed. */
+export const UP_ENDPOINT_WAIT_MS = 10_000
+const endpointPollMs = 20
 
 export interface UpHubOptions extends Pick<HubOptions, 'clock' | 'logger' | 'registry' | 'listen'> {
   readonly kubeconfig: () => string
@@ -50,6 +56,7 @@ export class UpHub implements Part {
     const client = new KubeClient(await loadKubeconfig({ file: kubeconfig() }), { clock })
     const hub = new Hub({ ...this.#options, ...upHubOptions(client, upAddresses) })
     try {
+      await grantFirstRights(client, DEFAULT_NAMESPACE)
       const running = await hub.start(signal, fail)
       this.#hub = hub
       this.#client = client
@@ -81,6 +88,7 @@ export interface UpEdgeOptions extends Pick<EdgeOptions, 'clock' | 'logger' | 'r
   readonly upHub: UpHub
   /** A local port that leads to the API server through the hub; absent: none. */
   readonly apiServerPort?: number
+  readonly endpointPort: number
 }
 
 export class UpEdge implements Part {
@@ -102,15 +110,24 @@ export class UpEdge implements Part {
     return this.#edge?.health() ?? { ok: false, reason: 'not started' }
   }
 
+  endpointHealth(): Health {
+    return this.#edge?.endpointHealth() ?? { ok: false, reason: 'not started' }
+  }
+
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
-    const { node, folder, upHub, apiServerPort, ...common } = this.#options
+    const { node, folder, upHub, apiServerPort, endpointPort, ...common } = this.#options
     const dataDir = join(folder, node)
     const edge = new Edge({
       ...common,
       dataDir,
       hubs: [upHub.hub.url],
       node,
-      network: { carriers: 'auto', destinationRules: [], ...forwardsOf(apiServerPort) },
+      network: {
+        carriers: 'auto',
+        destinationRules: [],
+        ...forwardsOf(apiServerPort),
+        endpoint: { port: endpointPort, writeKubeconfigs: true, nat: false, filters: { disabled: [] } },
+      },
       token: async () => ({ kind: 'text', text: await upHub.mintToken(node) }),
     })
     const control = new ControlSocket(dataDir, {
@@ -119,8 +136,16 @@ export class UpEdge implements Part {
     // As on a node of its own: the folder is held, and tells how its edge is.
     const running = await startInOrder([new DataDir(dataDir, 'edge'), edge, control], signal, fail)
     this.#edge = edge
+    await endpointOpen(edge, common.clock, signal)
     return running
   }
+}
+
+/** The cluster of `up` signs within a moment; where it does not, `readyz` says why, and everything else serves. */
+async function endpointOpen(edge: Edge, clock: Clock, signal: AbortSignal): Promise<void> {
+  const giveUpMs = clock.monotonicMs() + UP_ENDPOINT_WAIT_MS
+  while (!edge.endpointHealth().ok && clock.monotonicMs() < giveUpMs && !signal.aborted)
+    await clock.sleep(endpointPollMs, signal).catch(() => {})
 }
 
 function forwardsOf(localPort: number | undefined): Pick<EdgeNetworkSettings, 'forwards' | 'bindAddress'> {

@@ -6,10 +6,12 @@ import type { Command } from 'commander'
 import { Registry } from 'prom-client'
 import { ApiServer } from '../apiserver/api-server.ts'
 import { LmdbStore } from '../apiserver/storage/lmdb-store.ts'
+import type { EdgeStatus } from '../edge/edge.ts'
 import { kubernetesVersion } from '../kube/schema/schema.ts'
 import { ControlSocket } from '../telemetry/control-socket.ts'
 import { HealthChecks } from '../telemetry/health.ts'
 import { HealthServer } from '../telemetry/health-server.ts'
+import type { ListenAddress } from '../telemetry/listen.ts'
 import { componentLogger } from '../telemetry/logger.ts'
 import { createRoleRegistry } from '../telemetry/metrics.ts'
 import { BUILD } from './build.ts'
@@ -118,6 +120,7 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
       securePort: address,
       hubPort: { host: '127.0.0.1', port: config.hubPort },
       edgePort: { host: '127.0.0.1', port: config.edgePort },
+      endpointPort: { host: '127.0.0.1', port: config.endpointPort },
       healthAddress: config.healthAddress,
     }),
     onReady: () => {
@@ -130,6 +133,7 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
         server: apiServer.url,
         hub: hub.hub.url,
         edges: edges.map(({ name }) => name),
+        endpoint: endpointOf(edges[0]?.status),
         throughEdge: edges[0]?.status.network.forwards[0]?.listen,
         healthAddress: healthServer.boundAddress,
       })
@@ -139,17 +143,27 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
   await runRole(context, run, (lifecycle) => {
     health.addReadiness('lifecycle', () => lifecycle.health())
     health.addReadiness('data-dir', () => dataDir.health())
-    for (const edge of edges) health.addReadiness(edge.name, () => edge.health())
+    for (const edge of edges) {
+      health.addReadiness(edge.name, () => edge.health())
+      health.addReadiness(`${edge.name}-endpoint`, () => edge.endpointHealth())
+    }
   })
 }
 
+/** Once it is open: it waits for a certificate, which the cluster of `up` signs within a moment. */
+function endpointOf(status: EdgeStatus | undefined): ListenAddress | undefined {
+  const [host] = status?.endpoint?.addresses ?? []
+  return host === undefined ? undefined : { host, port: status?.endpoint?.port ?? 0 }
+}
+
 /** The metrics of the first stand for all: those of the others would have the same names. */
-function upEdges(config: UpConfig, common: Omit<UpEdgeOptions, 'node' | 'folder'>): UpEdge[] {
+function upEdges(config: UpConfig, common: Omit<UpEdgeOptions, 'node' | 'folder' | 'endpointPort'>): UpEdge[] {
   const folder = join(config.dataDir, 'edges')
   return Array.from({ length: config.edges }, (_, index) => {
     const isFirst = index === 0
     const registry = isFirst ? common.registry : new Registry()
     const port = isFirst ? { apiServerPort: config.edgePort } : {}
-    return new UpEdge({ ...common, ...port, registry, node: `edge-${index + 1}`, folder })
+    const endpointPort = isFirst ? config.endpointPort : 0
+    return new UpEdge({ ...common, ...port, endpointPort, registry, node: `edge-${index + 1}`, folder })
   })
 }

@@ -7,15 +7,18 @@ import type { Registry } from 'prom-client'
 import type { CertificatePair } from '../identity/pair-file.ts'
 import type { Dial } from '../kube/client/connector.ts'
 import type { Clock } from '../telemetry/clock.ts'
-import { type Health, unhealthy } from '../telemetry/health.ts'
+import { HEALTHY, type Health, unhealthy } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import { startInOrder } from '../telemetry/part-group.ts'
 import { composeEdgeNetwork, type EdgeNetwork, type EdgeNetworkSettings, type EdgeNetworkStatus } from './compose.ts'
+import type { ClusterPins, EdgeEndpointStatus } from './compose-endpoint.ts'
+import type { FilterSettings } from './filters/filter-settings.ts'
 import { CheckIn } from './hub/check-in.ts'
 import { HubClient } from './hub/hub-client.ts'
 import { parseHubUrls } from './hub/hub-url.ts'
 import { BroughtKeeper, type BroughtPaths, readBroughtIdentity } from './identity/brought.ts'
+import { type BroughtCluster, readBroughtCluster } from './identity/brought-cluster.ts'
 import { EdgeFiles } from './identity/edge-files.ts'
 import {
   type EdgeIdentity,
@@ -28,7 +31,7 @@ import { type JoinProgress, type JoinResult, joinHub } from './join/join.ts'
 import type { TokenSource } from './join/token-source.ts'
 import type { LinkIdentity } from './link/dial-session.ts'
 import { createHubDial } from './link/hub-dial.ts'
-import { createEdgeKeeper } from './rotation/edge-keeper.ts'
+import { createEdgeKeeper, rejoinAdvice } from './rotation/edge-keeper.ts'
 import { createKeeperMetrics, type KeeperMetrics } from './rotation/keeper-metrics.ts'
 
 export interface EdgeOptions {
@@ -45,6 +48,8 @@ export interface EdgeOptions {
   token?: () => Promise<TokenSource>
   /** Present: use these instead of joining. */
   readonly brought?: BroughtPaths
+  /** With `brought`: how the API server is known; without it there is no endpoint. */
+  readonly broughtCluster?: BroughtCluster
   readonly onJoinProgress?: (progress: JoinProgress) => void
   readonly network: EdgeNetworkSettings
 }
@@ -60,6 +65,9 @@ interface KeptIdentity {
   readonly health: () => Health
   readonly trust: LinkIdentity['trust']
   readonly pair: () => CertificatePair | undefined
+  readonly client: HubClient
+  readonly cluster: ClusterPins | undefined
+  readonly rejoinAdvice: string
   readonly parts: readonly Part[]
 }
 
@@ -69,6 +77,7 @@ export interface EdgeStatus {
   readonly certificateEnds: string | undefined
   readonly identity: Health
   readonly network: EdgeNetworkStatus
+  readonly endpoint: EdgeEndpointStatus | undefined
 }
 
 export class Edge implements Part {
@@ -89,12 +98,31 @@ export class Edge implements Part {
     return identity.ok ? (this.#network?.health() ?? identity) : identity
   }
 
+  /** Whether programs of this node get an API server here. */
+  endpointHealth(): Health {
+    if (this.#network === undefined) return unhealthy('not started')
+    return this.#network.endpoint?.health() ?? HEALTHY
+  }
+
+  /** Counts at once, for running watches too. */
+  configureFilters(settings: FilterSettings): void {
+    this.#network?.endpoint?.configureFilters(settings)
+  }
+
   get status(): EdgeStatus {
     if (this.#kept === undefined || this.#network === undefined) throw new Error('the edge has not been started')
     const { identity, hubs, pair, health } = this.#kept
     const endsMs = pair()?.chain[0].notAfterMs
     const certificateEnds = endsMs === undefined ? undefined : new Date(endsMs).toISOString()
-    return { node: identity.node, hubs, certificateEnds, identity: health(), network: this.#network.status() }
+    const { endpoint, ...network } = this.#network
+    return {
+      node: identity.node,
+      hubs,
+      certificateEnds,
+      identity: health(),
+      network: network.status(),
+      endpoint: endpoint?.status(),
+    }
   }
 
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
@@ -105,12 +133,13 @@ export class Edge implements Part {
         ? await this.#joined(logger, metrics, signal)
         : await this.#brought(this.#options.brought, logger, metrics)
     const { node } = kept.identity
-    const network = composeEdgeNetwork({
+    const network = await composeEdgeNetwork({
       ...this.#options,
       ...this.#options.network,
       ...kept,
       node,
       identity: kept,
+      keeperMetrics: metrics,
       random,
     })
     this.#kept = kept
@@ -128,14 +157,18 @@ export class Edge implements Part {
     const hubs = given.length === 0 ? identity.record.hubs : parseHubUrls(given).map(({ origin }) => origin)
     const dial = this.#dial
     const keeping = { identity, files, hubs, clock, random, logger, metrics, onRotated, isDoubted, dial }
-    const { keeper, health, hubCa } = createEdgeKeeper(keeping)
+    const { keeper, client, health, hubCa } = createEdgeKeeper(keeping)
     await this.#warnOfExposure(files.paths.pair.key, logger)
+    const { record, kubernetesCa } = identity
     return {
       identity,
       hubs,
       health,
       trust: hubCa,
       pair: () => keeper.current(),
+      client,
+      cluster: { ...record, kubernetesCa, kubernetesCaFile: files.paths.kubernetesCa },
+      rejoinAdvice: rejoinAdvice(identity.node, hubs, dataDir),
       parts: [keeper],
     }
   }
@@ -176,9 +209,10 @@ export class Edge implements Part {
   }
 
   async #brought(paths: BroughtPaths, logger: Logger, metrics: KeeperMetrics): Promise<KeptIdentity> {
-    const { clock, hubs } = this.#options
+    const { clock, hubs, broughtCluster } = this.#options
     const urls = parseHubUrls(hubs)
     const identity = await readBroughtIdentity(paths, clock)
+    await new EdgeFiles(this.#options.dataDir).tidy()
     await this.#warnOfExposure(paths.key, logger)
     const onRotated = async (): Promise<void> => await this.#network?.links.rotated()
     const keeper = new BroughtKeeper({ paths, identity, clock, logger, metrics, onRotated })
@@ -190,7 +224,17 @@ export class Edge implements Part {
       return ofFiles.ok ? checkIn.health() : ofFiles
     }
     const pair = (): CertificatePair => keeper.current()
-    return { identity, hubs, health, trust: () => keeper.hubCa(), pair, parts: [keeper, checkIn] }
+    return {
+      identity,
+      hubs,
+      health,
+      trust: () => keeper.hubCa(),
+      pair,
+      client,
+      cluster: broughtCluster === undefined ? undefined : await readBroughtCluster(broughtCluster),
+      rejoinAdvice: `bring another certificate and key: ${paths.certificate}, ${paths.key}`,
+      parts: [keeper, checkIn],
+    }
   }
 }
 

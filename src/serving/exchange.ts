@@ -2,6 +2,11 @@
  * One HTTP request and its response, whatever version of HTTP carries them. Everything above this file speaks to an
  * Exchange; only `http1-exchange.ts` and `http2-exchange.ts` know the difference.
  */
+import type { Duplex } from 'node:stream'
+import type { RequestBody } from './streamed-body.ts'
+
+/** Names in lower case; a name may stand several times. */
+export type HeaderList = readonly (readonly [name: string, value: string])[]
 
 /** Names in lower case; a name may stand several times, and each value counts on its own. */
 export class RequestHeaders {
@@ -26,6 +31,11 @@ export class RequestHeaders {
 
   names(): Iterable<string> {
     return this.#values.keys()
+  }
+
+  /** Each name with all its values, in the order in which the names first stood. */
+  entries(): Iterable<readonly [name: string, values: readonly string[]]> {
+    return this.#values
   }
 
   /** Takes a header away for everything that comes after, such as a credential that has been used. */
@@ -68,6 +78,27 @@ export interface Exchange {
   stream(status: number, headers: ResponseHeaders): ResponseStream
   /** Ends the exchange without a proper end: the client sees that something was cut off. */
   abort(): void
+}
+
+/** A response of which nothing is gathered and whose sender is told, without a promise each time, when to go on. */
+export interface StreamedResponse extends ResponseStream {
+  /** Called each time that what made `write` say false has been taken. Set once, before the first `write`. */
+  onDrain(listener: () => void): void
+  /** Trailers pass only where the head announced them in `trailer`. */
+  end(trailers?: HeaderList): void
+}
+
+/** An exchange as somebody needs it who passes on what comes: both bodies flow, each with back-pressure. */
+export interface StreamingExchange extends Exchange {
+  /** The body as it comes, undefined where the request has none. To be called once, and not beside `readBody`. */
+  body(): RequestBody | undefined
+  stream(status: number, headers: ResponseHeaders): StreamedResponse
+}
+
+/** An HTTP/1.1 request to go on in another protocol. Any answer but the switch ends the connection. */
+export interface UpgradeExchange extends StreamingExchange {
+  /** Answers 101 and gives the connection away, with all that the client has sent since its request. */
+  switchProtocols(headers: ResponseHeaders): Duplex
 }
 
 /** Why `closed` aborts. One object for all: making an error with its stack for each request would cost more than it says. */

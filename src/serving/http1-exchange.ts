@@ -1,17 +1,18 @@
 /** An exchange over HTTP/1.1. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { drained } from './drained.ts'
 import {
   EXCHANGE_OVER,
-  type Exchange,
   type Peer,
   RequestHeaders,
   type ResponseHeaders,
-  type ResponseStream,
+  type StreamedResponse,
+  type StreamingExchange,
 } from './exchange.ts'
 import { readBody } from './request-body.ts'
+import { RequestBody } from './streamed-body.ts'
 
-export class Http1Exchange implements Exchange {
+export class Http1Exchange implements StreamingExchange {
   readonly httpVersion = '1.1'
   readonly method: string
   readonly target: string
@@ -21,10 +22,14 @@ export class Http1Exchange implements Exchange {
   readonly closed: AbortSignal
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
+  readonly #hasBody: boolean
+  #isPassedOn = false
 
   constructor(request: IncomingMessage, response: ServerResponse, peer: Peer) {
     const closed = new AbortController()
     response.once('close', () => closed.abort(EXCHANGE_OVER))
+    // Whoever writes to a client that has just gone is told by `closed`.
+    response.on('error', () => {})
     this.method = request.method ?? ''
     this.target = request.url ?? ''
     this.headers = new RequestHeaders(pairs(request.rawHeaders))
@@ -33,6 +38,7 @@ export class Http1Exchange implements Exchange {
     this.closed = closed.signal
     this.#request = request
     this.#response = response
+    this.#hasBody = hasBody(this.headers)
   }
 
   get started(): boolean {
@@ -49,25 +55,61 @@ export class Http1Exchange implements Exchange {
     }
   }
 
+  body(): RequestBody | undefined {
+    if (!this.#hasBody) return undefined
+    this.#isPassedOn = true
+    const request = this.#request
+    return new RequestBody(request, () => [...pairs(request.rawTrailers)])
+  }
+
+  /** Nobody reads the rest of a body that is answered before its end, and the next request would stand behind it. */
+  get #isEarly(): boolean {
+    return this.#isPassedOn && !this.#request.complete
+  }
+
   respond(status: number, headers: ResponseHeaders, body: Buffer): void {
-    this.#response.writeHead(status, { ...headers, 'content-length': body.length })
+    const sent: OutgoingHttpHeaders = { ...headers, 'content-length': body.length }
+    if (this.#isEarly) sent['connection'] = 'close'
+    this.#response.writeHead(status, sent)
     this.#response.end(this.method === 'HEAD' ? undefined : body)
   }
 
-  stream(status: number, headers: ResponseHeaders): ResponseStream {
+  stream(status: number, headers: ResponseHeaders): StreamedResponse {
     const response = this.#response
-    response.writeHead(status, headers)
+    const { socket } = response
+    // The head waits for what is written in this turn and the next: a small answer is one packet.
+    socket?.cork()
+    response.writeHead(status, this.#sendable(status, headers))
     response.flushHeaders()
+    process.nextTick(() => socket?.uncork())
     return {
       write: (chunk) => response.write(chunk),
       drained: () => drained(response, this.closed),
-      end: () => response.end(),
+      onDrain: (listener) => void response.on('drain', listener),
+      end: (trailers = []) => {
+        if (trailers.length > 0 && response.chunkedEncoding) response.addTrailers(trailers.map(([...pair]) => pair))
+        response.end()
+      },
     }
+  }
+
+  /** Node throws where trailers are announced for a body that cannot have them. */
+  #sendable(status: number, headers: ResponseHeaders): ResponseHeaders {
+    const sent = this.#isEarly ? { ...headers, connection: 'close' } : headers
+    if (headers['trailer'] === undefined) return sent
+    const { trailer: _trailer, ...rest } = sent
+    const hasLength = headers['content-length'] !== undefined || this.method === 'HEAD'
+    const canTrail = !hasLength && status !== 204 && status !== 304 && this.#request.httpVersion === '1.1'
+    return canTrail ? sent : rest
   }
 
   abort(): void {
     this.#response.destroy()
   }
+}
+
+function hasBody(headers: RequestHeaders): boolean {
+  return headers.get('transfer-encoding') !== undefined || Number(headers.get('content-length') ?? 0) > 0
 }
 
 function* pairs(rawHeaders: readonly string[]): Generator<readonly [string, string]> {

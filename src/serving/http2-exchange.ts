@@ -3,15 +3,17 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'nod
 import { drained } from './drained.ts'
 import {
   EXCHANGE_OVER,
-  type Exchange,
+  type HeaderList,
   type Peer,
   RequestHeaders,
   type ResponseHeaders,
-  type ResponseStream,
+  type StreamedResponse,
+  type StreamingExchange,
 } from './exchange.ts'
 import { readBody } from './request-body.ts'
+import { RequestBody } from './streamed-body.ts'
 
-export class Http2Exchange implements Exchange {
+export class Http2Exchange implements StreamingExchange {
   readonly httpVersion = '2'
   readonly method: string
   readonly target: string
@@ -39,7 +41,25 @@ export class Http2Exchange implements Exchange {
     return this.#stream.headersSent
   }
 
+  body(): RequestBody | undefined {
+    const stream = this.#stream
+    if (stream.endAfterHeaders) return undefined
+    this.#continue()
+    let trailers: HeaderList = []
+    stream.once('trailers', (_headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
+      trailers = [...pairs(raw)]
+    })
+    return new RequestBody(stream, () => trailers)
+  }
+
+  /** A client may wait with its body until it is asked for it. */
+  #continue(): void {
+    if (this.headers.get('expect')?.toLowerCase() === '100-continue' && !this.#stream.destroyed)
+      this.#stream.additionalHeaders({ ':status': 100 })
+  }
+
   readBody(maxBytes: number): Promise<Buffer> {
+    this.#continue()
     return readBody(this.#stream, this.headers.get('content-length'), maxBytes)
   }
 
@@ -61,19 +81,33 @@ export class Http2Exchange implements Exchange {
     })
   }
 
-  stream(status: number, headers: ResponseHeaders): ResponseStream {
+  stream(status: number, headers: ResponseHeaders): StreamedResponse {
     const stream = this.#stream
-    if (!stream.destroyed) stream.respond({ ':status': status, ...headers })
+    const waitForTrailers = headers['trailer'] !== undefined
+    if (!stream.destroyed) {
+      this.#endWithAnswer()
+      stream.respond({ ':status': status, ...headers }, { waitForTrailers })
+    }
     return {
       write: (chunk) => stream.destroyed || stream.write(chunk),
       drained: () => drained(stream, this.closed),
-      end: () => stream.end(),
+      onDrain: (listener) => void stream.on('drain', listener),
+      end: (trailers = []) => {
+        if (waitForTrailers) stream.once('wantTrailers', () => stream.sendTrailers(merged(trailers)))
+        stream.end()
+      },
     }
   }
 
   abort(): void {
     this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
   }
+}
+
+function merged(list: HeaderList): Record<string, string[]> {
+  const headers: Record<string, string[]> = {}
+  for (const [name, value] of list) headers[name] = [...(headers[name] ?? []), value]
+  return headers
 }
 
 /** HTTP/2 names are in lower case already; pseudo headers are not headers. */

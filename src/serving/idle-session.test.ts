@@ -3,16 +3,20 @@ import type { ServerHttp2Session } from 'node:http2'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../telemetry/clock.ts'
 import { endWhenIdle } from './idle-session.ts'
-import { IDLE_CONNECTION_MS } from './limits.ts'
+import { IDLE_CONNECTION_MS, MAX_UNANSWERED_PINGS } from './limits.ts'
 
 function session(clock: ManualClock) {
   const emitter = new EventEmitter()
-  const state = { closed: false }
+  const state = { closed: false, answers: true, pings: 0 }
   const close = (): void => {
     state.closed = true
     emitter.emit('close')
   }
-  endWhenIdle(Object.assign(emitter, { close }) as unknown as ServerHttp2Session, clock)
+  const ping = (answered: () => void): void => {
+    state.pings += 1
+    if (state.answers) answered()
+  }
+  endWhenIdle(Object.assign(emitter, { close, destroy: close, ping }) as unknown as ServerHttp2Session, clock)
   const open = (): EventEmitter => {
     const stream = new EventEmitter()
     emitter.emit('stream', stream)
@@ -40,6 +44,19 @@ describe('endWhenIdle', () => {
     expect(state.closed).toBe(false)
     watch.emit('close')
     await clock.advance(IDLE_CONNECTION_MS - 1)
+    expect(state.closed).toBe(false)
+    await clock.advance(IDLE_CONNECTION_MS)
+    expect(state.closed).toBe(true)
+  })
+
+  it('ends one with a stream whose client has stopped to answer', async () => {
+    const clock = new ManualClock()
+    const { state, open } = session(clock)
+    open()
+    await clock.advance(IDLE_CONNECTION_MS * 10)
+    expect([state.pings, state.closed]).toEqual([10, false])
+    state.answers = false
+    await clock.advance(IDLE_CONNECTION_MS * MAX_UNANSWERED_PINGS)
     expect(state.closed).toBe(false)
     await clock.advance(IDLE_CONNECTION_MS)
     expect(state.closed).toBe(true)

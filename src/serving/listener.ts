@@ -17,8 +17,9 @@ import { MAX_CHAIN_LENGTH } from '../identity/verify.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { type ListenAddress, listen } from '../telemetry/listen.ts'
-import type { Exchange, Peer } from './exchange.ts'
+import type { Peer, StreamingExchange, UpgradeExchange } from './exchange.ts'
 import { Http1Exchange } from './http1-exchange.ts'
+import { Http1Upgrade } from './http1-upgrade.ts'
 import { Http2Exchange } from './http2-exchange.ts'
 import { endWhenIdle } from './idle-session.ts'
 import {
@@ -30,8 +31,10 @@ import {
   MAX_CONNECTIONS,
   MAX_REQUEST_HEADER_BYTES,
   MAX_REQUEST_HEADERS,
+  MAX_SESSION_MEGABYTES,
   MAX_STREAMS_PER_CONNECTION,
 } from './limits.ts'
+import { endWhenResetting } from './reset-limit.ts'
 
 /** Enough for the largest body without a stop; the default of 64 KiB makes large lists crawl. */
 const streamWindowBytes = 1024 * 1024
@@ -50,11 +53,15 @@ export interface ListenerOptions {
   readonly clock: Clock
   /** Fewer than the default, for tests. */
   readonly maxConnections?: number
+  /** HTTP/1.1: other than the default; 0 for whoever passes bodies on and sees by itself that they make progress. */
+  readonly bodyTimeoutMs?: number
   /** A connection that ended before its handshake did. */
   readonly handshakeFailed: () => void
   /** A connection that was closed at once, because too many were open. */
   readonly connectionRefused: () => void
-  serve(exchange: Exchange): void
+  serve(exchange: StreamingExchange): void
+  /** Absent: a request to switch protocols is served like any other. */
+  readonly upgrade?: (exchange: UpgradeExchange) => void
 }
 
 /** Node hands over the raw headers too; its types do not say so. */
@@ -62,6 +69,7 @@ type StreamEvent = [stream: ServerHttp2Stream, headers: IncomingHttpHeaders, fla
 
 /** What it hands over for HTTP/1 are the ordinary objects of `node:http`. */
 type RequestEvent = [request: IncomingMessage, response: ServerResponse]
+type UpgradeEvent = [request: IncomingMessage, socket: TLSSocket, head: Buffer]
 
 export class Listener implements Part {
   readonly name = 'listener'
@@ -77,6 +85,10 @@ export class Listener implements Part {
   get address(): ListenAddress {
     const bound = this.#server?.address() as AddressInfo | null | undefined
     return bound ? { host: bound.address, port: bound.port } : this.#options.address
+  }
+
+  get connections(): number {
+    return this.#sockets.size
   }
 
   async start(signal: AbortSignal): Promise<RunningPart> {
@@ -104,13 +116,14 @@ export class Listener implements Part {
       minVersion: 'TLSv1.2',
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       maxHeaderListPairs: MAX_REQUEST_HEADERS,
+      maxSessionMemory: MAX_SESSION_MEGABYTES,
       settings: {
         maxConcurrentStreams: MAX_STREAMS_PER_CONNECTION,
         initialWindowSize: streamWindowBytes,
         maxHeaderListSize: MAX_REQUEST_HEADER_BYTES,
       },
     })
-    Object.assign(server, http1Limits)
+    Object.assign(server, http1Limits, { requestTimeout: this.#options.bodyTimeoutMs ?? BODY_TIMEOUT_MS })
     server.maxConnections = this.#options.maxConnections ?? MAX_CONNECTIONS
     this.#serveOn(server)
     server.on('tlsClientError', () => this.#options.handshakeFailed())
@@ -120,16 +133,18 @@ export class Listener implements Part {
 
   #serveOn(server: Http2SecureServer): void {
     server.on('session', (session) => this.#adoptSession(session))
+    server.on('request', (...[request, response]: RequestEvent) => {
+      if (hasTooManyHeaders(request)) refuseHeaders(response)
+      else this.#options.serve(new Http1Exchange(request, response, peerOf(request.socket as TLSSocket)))
+    })
+    // Whoever listens for requests gets those of HTTP/2 too, in an imitation of the HTTP/1 objects. We take the streams
+    // themselves, and the imitation would be made for nothing, for each of them.
+    server.removeAllListeners('stream')
     server.on('stream', (...[stream, headers, , rawHeaders]: StreamEvent) => {
       const peer = peerOf(stream.session?.socket as TLSSocket)
       this.#options.serve(new Http2Exchange(stream, headers, rawHeaders, peer))
     })
-    server.on('request', (...[request, response]: RequestEvent) => {
-      // HTTP/2 requests appear here too, in their imitation; their streams were taken above.
-      if (request.httpVersionMajor === 2) return
-      if (hasTooManyHeaders(request)) refuseHeaders(response)
-      else this.#options.serve(new Http1Exchange(request, response, peerOf(request.socket as TLSSocket)))
-    })
+    this.#upgradeOn(server)
     server.on('secureConnection', (socket: Socket) => {
       this.#sockets.add(socket)
       // A watch event that waits for more to fill its packet waits for the client's delayed acknowledgement: 40 ms.
@@ -140,11 +155,21 @@ export class Listener implements Part {
     server.on('sessionError', () => {})
   }
 
+  #upgradeOn(server: Http2SecureServer): void {
+    const { upgrade } = this.#options
+    if (upgrade === undefined) return
+    server.on('upgrade', (...[request, socket, head]: UpgradeEvent) => {
+      if (hasTooManyHeaders(request)) socket.destroy()
+      else upgrade(new Http1Upgrade(request, socket, head, peerOf(socket)))
+    })
+  }
+
   #adoptSession(session: ServerHttp2Session): void {
     this.#sessions.add(session)
     session.once('close', () => this.#sessions.delete(session))
     session.setLocalWindowSize(connectionWindowBytes)
     endWhenIdle(session, this.#options.clock)
+    endWhenResetting(session, this.#options.clock)
   }
 
   /** Asks clients to go elsewhere, waits for what is under way, and cuts the rest at the deadline. */
@@ -167,7 +192,6 @@ const http1Limits = {
   // Node leaves out the headers beyond this number, without a word: one more shows that there were too many.
   maxHeadersCount: MAX_REQUEST_HEADERS + 1,
   headersTimeout: HEADERS_TIMEOUT_MS,
-  requestTimeout: BODY_TIMEOUT_MS,
   keepAliveTimeout: IDLE_CONNECTION_MS,
   connectionsCheckingInterval: CONNECTION_CHECK_MS,
 }

@@ -115,8 +115,9 @@ export class SessionDriver implements SessionHandler {
     this.#handler.onStream(new TunnelStream(stream))
   }
 
+  /** After all that this turn of the event loop brings: many small frames for one write, one record, one packet. */
   onSendable(): void {
-    queueMicrotask(this.#flushSoon)
+    setImmediate(this.#flushSoon)
   }
 
   onGoAway(): void {

@@ -146,7 +146,9 @@ export async function endAll(): Promise<void> {
   for (const dir of workingDirs.splice(0)) rmSync(dir, { recursive: true, force: true })
 }
 
-/** A variable of the developer's shell must not decide a test. */
+/** A variable of the developer's shell must not decide a test, and no test touches the interfaces of the machine. */
 function environmentWithoutOurs(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('CAUSEWAY_')))
+  const others = Object.entries(process.env).filter(([name]) => !name.startsWith('CAUSEWAY_'))
+  const endpoint = { CAUSEWAY_EDGE_ENDPOINT_ADDRESS: 'none', CAUSEWAY_EDGE_ENDPOINT_PORT: '0' }
+  return { ...Object.fromEntries(others), ...endpoint }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { endAll, type Launched, launch, makeWorkingDir, run } from './harness.ts'
 
-const EPHEMERAL = ['--health-address', '127.0.0.1:0', '--secure-port', '0', '--hub-port', '0', '--edge-port', '0']
+const EPHEMERAL = ['--health-address', '127.0.0.1:0', '--secure-port', '0', '--hub-port', '0', '--edge-port', '0', '--endpoint-port', '0']
 
 let workingDir: string
 const sockets: Socket[] = []
@@ -51,7 +51,7 @@ describe('causeway up, serving', () => {
     expect(await get(`${url}/healthz`)).toEqual({ status: 200, body: 'ok' })
     expect(await get(`${url}/readyz`)).toEqual({ status: 200, body: 'ok' })
     expect((await get(`${url}/readyz?verbose`)).body).toBe(
-      '[+]ping ok\n[+]lifecycle ok\n[+]data-dir ok\n[+]edge-1 ok\nreadyz check passed\n',
+      '[+]ping ok\n[+]lifecycle ok\n[+]data-dir ok\n[+]edge-1 ok\n[+]edge-1-endpoint ok\nreadyz check passed\n',
     )
     const { status, body } = await get(`${url}/metrics`)
     expect(status).toBe(200)

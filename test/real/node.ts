@@ -1,6 +1,7 @@
 /**
- * A real kubelet with a containerd of its own, as a node without a network plugin. It needs root, as every kubelet does,
- * and leaves nothing behind: no mounts, no processes, no files, and the kernel's settings as they were.
+ * A real kubelet with a containerd of its own, as a node without a network plugin unless one is asked for. It needs root,
+ * as every kubelet does, and leaves nothing behind: no mounts, no processes, no files, no network namespaces of pods, and
+ * the kernel's settings as they were.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -16,13 +17,28 @@ const run = promisify(execFile)
 const containerdTimeoutMs = 30_000
 const containerdPollMs = 200
 const logLinks = '/var/log/containers'
+/** Where Debian has the plugins that lay cables to pods. */
+const networkPlugins = '/usr/lib/cni'
+/** Where containerd remembers what they did, whichever folders it is given. */
+const networkResults = '/var/lib/cni/results'
+const networkName = 'pods'
 
-export interface NodeOptions {
-  readonly name: string
+export type NodeOptions = NodeBasics & (Bootstrapped | Configured)
+
+/** A kubelet that asks for its first certificate. */
+interface Bootstrapped {
   readonly server: string
-  readonly caPem: string
-  /** Lets the kubelet ask for its first certificate. */
   readonly bootstrapToken: string
+}
+
+/** A kubelet that has a certificate, which somebody else renews. */
+interface Configured {
+  readonly kubeconfigFile: string
+}
+
+interface NodeBasics {
+  readonly name: string
+  readonly caPem: string
   /** Any free one without it. */
   readonly kubeletPort?: number
   /** A name of `ip netns`; the node has no other network then. */
@@ -31,9 +47,13 @@ export interface NodeOptions {
   readonly nodeIp?: string
   /** An archive of images, of which this is the one to hold pods together; without it no pod can run. */
   readonly images?: { readonly archive: string; readonly sandbox: string }
+  /** Addresses for pods, such as `10.244.1.0/24`; without them only pods in the network of the node can run. */
+  readonly podAddresses?: string
 }
 
 export interface RealNode {
+  /** Ends the kubelet alone and starts it again; pods stay. */
+  restartKubelet(): Promise<void>
   /** Gives containerd a network configuration: without one the node is not ready. */
   addNetwork(): Promise<void>
   stop(): Promise<void>
@@ -53,9 +73,9 @@ export function missingForNode(): string[] {
 export async function startNode(options: NodeOptions): Promise<RealNode> {
   const settings = await readKernelSettings()
   const directory = await mkdtemp(join(tmpdir(), 'causeway-node-'))
-  const daemons: Daemon[] = []
+  let containerd: Daemon | undefined
+  let kubelet: Daemon | undefined
   const stop = async (): Promise<void> => {
-    const [containerd, kubelet] = daemons
     await kubelet?.kill()
     if (containerd !== undefined && !containerd.ended) await endContainers(directory)
     await containerd?.kill()
@@ -66,13 +86,18 @@ export async function startNode(options: NodeOptions): Promise<RealNode> {
   }
   try {
     await mkdir(join(directory, 'cni'))
-    await writeFile(join(directory, 'containerd.toml'), containerdConfig(directory, options.images?.sandbox))
-    const containerd = ['--config', join(directory, 'containerd.toml')]
-    daemons.push(await startInNamespace('containerd', directory, containerd, options.networkNamespace))
+    await writeFile(join(directory, 'containerd.toml'), containerdConfig(directory, options))
+    const args = ['--config', join(directory, 'containerd.toml')]
+    containerd = await startInNamespace('containerd', directory, args, options.networkNamespace)
     if (options.images !== undefined) await importImages(directory, options.images.archive)
-    daemons.push(await startKubelet(directory, options))
+    kubelet = await startKubelet(directory, options)
+    const network = JSON.stringify(networkConfig(directory, options.podAddresses))
     return {
-      addNetwork: () => writeFile(join(directory, 'cni', '10-pods.conflist'), JSON.stringify(networkConfig)),
+      addNetwork: () => writeFile(join(directory, 'cni', '10-pods.conflist'), network),
+      restartKubelet: async () => {
+        await kubelet?.kill()
+        kubelet = await startKubelet(directory, options)
+      },
       stop,
     }
   } catch (error) {
@@ -82,22 +107,28 @@ export async function startNode(options: NodeOptions): Promise<RealNode> {
 }
 
 async function startKubelet(directory: string, options: NodeOptions): Promise<Daemon> {
-  const { name, server, caPem, bootstrapToken, networkNamespace, nodeIp } = options
+  const { name, caPem, networkNamespace, nodeIp } = options
   const file = (base: string): string => join(directory, base)
   await writeFile(file('ca.crt'), caPem)
   const port = options.kubeletPort ?? (await freePorts(1))[0] ?? 0
-  await writeFile(file('kubelet.json'), JSON.stringify(kubeletConfig(directory, port)))
-  await writeFile(file('bootstrap.kubeconfig'), JSON.stringify(bootstrapConfig(server, file('ca.crt'), bootstrapToken)))
+  const isBootstrapped = 'bootstrapToken' in options
+  const config = { ...kubeletConfig(directory, port), rotateCertificates: isBootstrapped }
+  await writeFile(file('kubelet.json'), JSON.stringify(config))
   const args = [
     `--config=${file('kubelet.json')}`,
-    `--bootstrap-kubeconfig=${file('bootstrap.kubeconfig')}`,
-    `--kubeconfig=${file('kubelet.kubeconfig')}`,
+    ...(isBootstrapped ? await bootstrapFlags(directory, options) : [`--kubeconfig=${options.kubeconfigFile}`]),
     `--hostname-override=${name}`,
     `--root-dir=${file('kubelet')}`,
     `--cert-dir=${file('pki')}`,
     ...(nodeIp === undefined ? [] : [`--node-ip=${nodeIp}`]),
   ]
   return await startInNamespace('kubelet', directory, args, networkNamespace)
+}
+
+async function bootstrapFlags(directory: string, { server, bootstrapToken }: Bootstrapped): Promise<string[]> {
+  const file = join(directory, 'bootstrap.kubeconfig')
+  await writeFile(file, JSON.stringify(bootstrapConfig(server, join(directory, 'ca.crt'), bootstrapToken)))
+  return [`--bootstrap-kubeconfig=${file}`, `--kubeconfig=${join(directory, 'kubelet.kubeconfig')}`]
 }
 
 /** By `nsenter`: `ip netns exec` gives a new /sys, in which the kubelet finds no control groups. */
@@ -123,7 +154,6 @@ function kubeletConfig(directory: string, port: number): object {
       x509: { clientCAFile: join(directory, 'ca.crt') },
     },
     authorization: { mode: 'Webhook' },
-    rotateCertificates: true,
     serverTLSBootstrap: true,
     address: '127.0.0.1',
     port,
@@ -154,7 +184,8 @@ function bootstrapConfig(server: string, caFile: string, token: string): object 
 }
 
 /** The `native` snapshotter works on every file system; a container without CAP_SYS_RESOURCE cannot raise OOM scores. */
-function containerdConfig(directory: string, sandboxImage: string | undefined): string {
+function containerdConfig(directory: string, { images, podAddresses }: NodeOptions): string {
+  const plugins = podAddresses === undefined ? join(directory, 'cni-bin') : networkPlugins
   const text = (value: string): string => JSON.stringify(value)
   return [
     'version = 2',
@@ -164,9 +195,9 @@ function containerdConfig(directory: string, sandboxImage: string | undefined): 
     `address = ${text(socketOf(directory))}`,
     '[plugins."io.containerd.grpc.v1.cri"]',
     'restrict_oom_score_adj = true',
-    ...(sandboxImage === undefined ? [] : [`sandbox_image = ${text(sandboxImage)}`]),
+    ...(images === undefined ? [] : [`sandbox_image = ${text(images.sandbox)}`]),
     '[plugins."io.containerd.grpc.v1.cri".cni]',
-    `bin_dir = ${text(join(directory, 'cni-bin'))}`,
+    `bin_dir = ${text(plugins)}`,
     `conf_dir = ${text(join(directory, 'cni'))}`,
     '[plugins."io.containerd.grpc.v1.cri".containerd]',
     'snapshotter = "native"',
@@ -174,7 +205,16 @@ function containerdConfig(directory: string, sandboxImage: string | undefined): 
   ].join('\n')
 }
 
-const networkConfig = { cniVersion: '0.4.0', name: 'pods', plugins: [{ type: 'bridge' }] }
+/** A bridge of which the node has the first address; nobody translates the addresses of pods. */
+function networkConfig(directory: string, podAddresses: string | undefined): object {
+  const bridge = { type: 'bridge', bridge: 'cni0', isGateway: true, ipam: addressManager(directory, podAddresses) }
+  return { cniVersion: '0.4.0', name: networkName, plugins: [podAddresses === undefined ? { type: 'bridge' } : bridge] }
+}
+
+function addressManager(directory: string, subnet: string | undefined): object {
+  const dataDir = join(directory, 'cni-addresses')
+  return { type: 'host-local', dataDir, ranges: [[{ subnet }]], routes: [{ dst: '0.0.0.0/0' }] }
+}
 
 function socketOf(directory: string): string {
   return join(directory, 'containerd.sock')
@@ -193,12 +233,34 @@ async function importImages(directory: string, archive: string): Promise<void> {
 /** Containers outlive the kubelet and containerd. Those of a pod share a process that may end under the next call. */
 async function endContainers(directory: string): Promise<void> {
   const deadlineMs = systemClock.monotonicMs() + containerdTimeoutMs
+  const networks = await podNetworks(directory)
   for (;;) {
-    const containers = (await ctr(directory, 'tasks', 'list', '--quiet')).split('\n').filter((id) => id !== '')
-    if (containers.length === 0) return
+    const containers = await list(directory, 'tasks')
+    if (containers.length === 0) break
     if (systemClock.monotonicMs() > deadlineMs) throw new Error(`containers do not end: ${containers.join(', ')}`)
     for (const id of containers) await ctr(directory, 'tasks', 'delete', '--force', id).catch(() => {})
   }
+  for (const { name, container } of networks) {
+    await run('ip', ['netns', 'delete', name]).catch(() => {})
+    for (const device of [`${networkName}-${container}-eth0`, `cni-loopback-${container}-lo`])
+      await rm(join(networkResults, device), { force: true })
+  }
+}
+
+/** Network namespaces that were made for pods; every container of a pod names the same one. */
+async function podNetworks(directory: string): Promise<{ name: string; container: string }[]> {
+  const found = await Promise.all(
+    (await list(directory, 'containers')).map(async (container) => {
+      const text = await ctr(directory, 'containers', 'info', container).catch(() => '')
+      const name = /"\/(?:var\/)?run\/netns\/(cni-[\w-]+)"/.exec(text)?.[1]
+      return name === undefined ? [] : [{ name, container }]
+    }),
+  )
+  return found.flat()
+}
+
+async function list(directory: string, kind: 'tasks' | 'containers'): Promise<string[]> {
+  return (await ctr(directory, kind, 'list', '--quiet')).split('\n').filter((id) => id !== '')
 }
 
 async function ctr(directory: string, ...args: string[]): Promise<string> {

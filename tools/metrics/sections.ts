@@ -6,11 +6,16 @@ import { addObjectMetrics } from '../../src/apiserver/metrics/object-metrics.ts'
 import { measuredStore } from '../../src/apiserver/metrics/store-metrics.ts'
 import { MemoryStore } from '../../src/apiserver/storage/memory-store.ts'
 import { createDestinationMetrics } from '../../src/edge/destinations/destination-metrics.ts'
+import { createEndpointMetrics } from '../../src/edge/endpoint/endpoint-metrics.ts'
+import { createFilterMetrics } from '../../src/edge/filters/filter-metrics.ts'
 import { createForwardMetrics } from '../../src/edge/forwards/forward-metrics.ts'
 import { createKonnectivityMetrics } from '../../src/edge/konnectivity/metrics.ts'
+import { createTokenMetrics } from '../../src/edge/kubeconfigs/token-metrics.ts'
 import { createLinkMetrics } from '../../src/edge/link/link-metrics.ts'
+import { createNatMetrics } from '../../src/edge/network/nat-metrics.ts'
 import { createNetworkMetrics } from '../../src/edge/network/network-metrics.ts'
 import { createKeeperMetrics } from '../../src/edge/rotation/keeper-metrics.ts'
+import { createUpstreamMetrics } from '../../src/edge/upstream/upstream-metrics.ts'
 import { CertificateMetrics } from '../../src/hub/certificates/metrics.ts'
 import { createClaimMetrics } from '../../src/hub/claims/metrics.ts'
 import { createClusterMetrics } from '../../src/hub/cluster-watchdog.ts'
@@ -78,6 +83,11 @@ function edgeRegistry(): Registry {
   createForwardMetrics(registry)
   createDestinationMetrics(registry)
   createNetworkMetrics(registry)
+  createEndpointMetrics(registry, () => ({ connections: 0, shortRequests: 0, longRequests: 0, upgrades: 0 }))
+  createUpstreamMetrics(registry, () => ({ pools: [], upgrades: 0 }))
+  createFilterMetrics(registry)
+  createTokenMetrics(registry)
+  createNatMetrics(registry)
   createKonnectivityMetrics(registry)
   return registry
 }

@@ -3,7 +3,7 @@
  */
 import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, optional, type Role, type ValuesOf } from './option.ts'
-import { filePath, listenAddress, listOf, oneOf, onOff, text } from './values.ts'
+import { filePath, integer, listenAddress, listOf, oneOf, onOff, text } from './values.ts'
 
 const options = {
   hub: option({
@@ -24,6 +24,39 @@ const options = {
   caCert: optional({ type: filePath, description: "the hub's CA, when you bring certificates of your own" }),
   edgeCert: optional({ type: filePath, description: 'certificate of this node, signed by that CA' }),
   edgeKey: optional({ type: filePath, description: 'key of --edge-cert' }),
+  endpointPort: option({
+    type: integer(0, 65_535),
+    default: '10550',
+    description: 'port of the endpoint that plays API server for this node; 0 picks a free one at each start',
+  }),
+  endpointAddress: option({
+    type: text,
+    default: '169.254.30.10',
+    description:
+      'address for it besides 127.0.0.1, which pods reach too; on an interface of our own; none: only 127.0.0.1',
+  }),
+  writeKubeletKubeconfig: option({
+    type: onOff,
+    default: 'false',
+    description: 'keep kubelet.kubeconfig and kube-proxy.kubeconfig in --data-dir, which lead to the endpoint',
+  }),
+  disabledResourceFilters: option({
+    type: listOf(text),
+    alias: 'disableResourceFilters',
+    default: '',
+    description: 'filters to leave out: masterservice, forwardkubesvctraffic, inclusterconfig, serviceenv; * is all',
+  }),
+  nat: option({
+    type: onOff,
+    default: 'false',
+    description:
+      "where no kube-proxy runs: lead the cluster's own address of the API server to the endpoint, by nftables",
+  }),
+  kubernetesCa: optional({
+    type: filePath,
+    description: 'CA of the API server, when you bring certificates of your own; with --apiserver-name',
+  }),
+  apiserverName: optional({ type: text, description: "name in the API server's certificate; with --kubernetes-ca" }),
   target: option({
     type: listOf(text),
     default: '',

@@ -9,7 +9,7 @@ const role: Role = {
   options: {
     dataDir: option({ type: filePath, default: 'd', description: 'where' }),
     autoApprove: option({ type: onOff, default: 'true', description: 'whether' }),
-    target: optional({ type: listOf(text), description: 'which' }),
+    target: optional({ type: listOf(text), alias: 'aim', description: 'which' }),
   },
 }
 
@@ -32,6 +32,13 @@ describe('addRoleFlags', () => {
     })
     expect(parsed('--no-auto-approve')).toEqual({ autoApprove: false })
     expect(parsed('--target', 'a', '--target=b,c')).toEqual({ target: 'a,b,c' })
+  })
+
+  it('takes another spelling of a flag, and does not show it', () => {
+    expect(parsed('--aim', 'a', '--aim=b')).toEqual({ aim: 'a,b' })
+    const command = new Command()
+    addRoleFlags(command, role)
+    expect(command.helpInformation()).not.toContain('--aim')
   })
 
   it('explains default and environment variable', () => {

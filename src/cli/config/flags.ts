@@ -7,14 +7,20 @@ import { configFileVariableOf, flagOf, type Option, type Role, variableOf } from
 export function addRoleFlags(command: Command, role: Role): void {
   for (const [key, option] of Object.entries(role.options)) {
     const { placeholder } = option.type
-    const flag = placeholder === undefined ? flagOf(key) : `${flagOf(key)} <${placeholder}>`
-    const commanderOption = new CommanderOption(flag, describe(role, key, option))
-    if (option.type.repeatable === true) commanderOption.argParser(joinRepeated)
-    command.addOption(commanderOption)
+    command.addOption(flagFor(key, option, describe(role, key, option)))
+    if (option.alias !== undefined)
+      command.addOption(flagFor(option.alias, option, `another spelling of ${flagOf(key)}`).hideHelp())
     if (placeholder === undefined)
       command.addOption(new CommanderOption(`--no-${flagOf(key).slice(2)}`, 'the opposite'))
   }
   command.option('--config <path>', `YAML file with these settings in camelCase [${configFileVariableOf(role)}]`)
+}
+
+function flagFor(key: string, { type }: Option<unknown>, description: string): CommanderOption {
+  const flag = type.placeholder === undefined ? flagOf(key) : `${flagOf(key)} <${type.placeholder}>`
+  const commanderOption = new CommanderOption(flag, description)
+  if (type.repeatable === true) commanderOption.argParser(joinRepeated)
+  return commanderOption
 }
 
 function describe(role: Role, key: string, option: Option<unknown>): string {

@@ -19,7 +19,7 @@ const options = {
   logLevel: option({ type: oneOf('level', ['info', 'debug']), default: 'info', description: 'how much' }),
   maxNodes: option({ type: integer(1, 100), default: '10', description: 'how many' }),
   autoApprove: option({ type: onOff, default: 'false', description: 'whether' }),
-  targets: option({ type: listOf(text), default: '', description: 'which' }),
+  targets: option({ type: listOf(text), alias: 'aims', default: '', description: 'which' }),
   kubeconfig: optional({ type: filePath, description: 'which' }),
   joinToken: optional({ type: text, secret: true, description: 'secret' }),
 }

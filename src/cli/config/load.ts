@@ -109,11 +109,13 @@ function readCandidate<T>(
 
 function fromFlags(role: Role, { flags, workingDir }: ConfigSources): Map<string, Candidate> {
   const found = new Map<string, Candidate>()
-  for (const [key, { type }] of Object.entries(role.options)) {
-    const given = flags[key]
+  for (const [key, { type, alias = key }] of Object.entries(role.options)) {
+    const spelling = flags[key] === undefined ? alias : key
+    const given = flags[spelling]
     if (given === undefined) continue
     const raw = typeof given === 'string' ? type.fromText(given) : given
-    found.set(key, { raw, origin: flagOf(key), place: flagOf(key), baseDir: workingDir })
+    const place = flagOf(spelling)
+    found.set(key, { raw, origin: place, place, baseDir: workingDir })
   }
   return found
 }

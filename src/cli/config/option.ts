@@ -32,6 +32,8 @@ export interface Option<T> {
   readonly default?: string
   /** A secret is never printed. */
   readonly secret?: boolean
+  /** Another key whose flag is understood too, and not shown in `--help`. */
+  readonly alias?: string
 }
 
 export type Options = Readonly<Record<string, Option<unknown>>>

@@ -34,7 +34,12 @@ const options = {
     default: '10443',
     description: 'port of edge-1 that leads to the API server through the tunnel; 0 picks a free one',
   }),
-  // Next to the edge endpoint's 10550 and away from the kubelet's and the control plane's 1025x.
+  endpointPort: option({
+    type: integer(0, 65_535),
+    default: '10550',
+    description: 'port of the endpoint by which edge-1 plays API server for its programs; 0 picks a free one',
+  }),
+  // Next to the endpoint's 10550 and away from the kubelet's and the control plane's 1025x.
   healthAddress: option({
     type: listenAddress,
     default: '127.0.0.1:10551',

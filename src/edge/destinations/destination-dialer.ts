@@ -37,16 +37,11 @@ export class DestinationDialer {
   async dial({ allowed, deadlineMs, signal }: DialRequest): Promise<Socket> {
     const limitMs = Math.min(deadlineMs ?? MAX_DESTINATION_DIAL_MS, MAX_DESTINATION_DIAL_MS)
     const untilMs = this.#clock.monotonicMs() + limitMs
-    const limit = new AbortController()
-    const what = allowed.candidates.map(({ host }) => host).join(', ')
-    const cancel = this.#clock.schedule(limitMs, () =>
-      limit.abort(new OpenError('timeout', `no connection to ${what} within ${limitMs} ms`)),
-    )
-    try {
-      return await this.#tryAll(allowed, untilMs, AbortSignal.any([limit.signal, signal]))
-    } finally {
-      cancel()
+    const late = (): Error => {
+      const what = allowed.candidates.map(({ host }) => host).join(', ')
+      return new OpenError('timeout', `no connection to ${what} within ${limitMs} ms`)
     }
+    return await within({ clock: this.#clock, signal }, limitMs, late, (until) => this.#tryAll(allowed, untilMs, until))
   }
 
   /** In turn, each with its share of the time: an address that swallows packets does not cost the others their chance. */

@@ -10,6 +10,9 @@ import { type DestinationRule, ruleCovers } from './destination-rule.ts'
 /** Where every kubelet serves `logs`, `exec` and metrics. */
 export const KUBELET_PORT = 10_250
 
+/** Destinations of which is kept whether a rule covers them: more than hubs ask for, and asking the rules is slow. */
+export const MAX_KEPT_COVERS = 1_024
+
 const loopbackNames: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1'])
 
 export type DestinationDecision =
@@ -34,6 +37,7 @@ export class DestinationPolicy {
   readonly #node: string
   readonly #rules: readonly DestinationRule[]
   readonly #ownAddresses: () => readonly string[]
+  readonly #covers = new Map<string, boolean>()
 
   constructor({ node, rules, ownAddresses }: DestinationPolicyOptions) {
     this.#node = canonicalHost(node) ?? node
@@ -46,7 +50,7 @@ export class DestinationPolicy {
     if (asked === undefined) return denied(`${JSON.stringify(text)} is no destination; name HOST:PORT`)
     const kubelet = this.#kubeletFor(asked)
     if (kubelet !== undefined) return { kind: 'kubelet', candidates: kubelet, permits: () => true }
-    if (!this.#covers(asked))
+    if (!this.#keptCover(text, asked))
       return denied(`node ${this.#node} does not let ${text} be reached; it allows destinations by --allow-destination`)
     return { kind: 'address', candidates: [asked], permits: (ip) => this.#permits(asked, ip) }
   }
@@ -60,7 +64,16 @@ export class DestinationPolicy {
     return isOwn ? [local, { host, port }] : undefined
   }
 
-  #covers(asked: HostPort): boolean {
+  #keptCover(text: string, asked: HostPort): boolean {
+    const kept = this.#covers.get(text)
+    if (kept !== undefined) return kept
+    if (this.#covers.size >= MAX_KEPT_COVERS) this.#covers.clear()
+    const isCovered = this.#isCovered(asked)
+    this.#covers.set(text, isCovered)
+    return isCovered
+  }
+
+  #isCovered(asked: HostPort): boolean {
     return this.#rules.some((rule) => ruleCovers(rule, asked))
   }
 
@@ -69,7 +82,7 @@ export class DestinationPolicy {
     if (resolved === undefined) return false
     if (specialPrefixOf(resolved) === undefined) return true
     const isNamedLoopback = host === 'localhost' && loopbackNames.has(resolved)
-    return isNamedLoopback || this.#covers({ host: resolved, port })
+    return isNamedLoopback || this.#isCovered({ host: resolved, port })
   }
 }
 

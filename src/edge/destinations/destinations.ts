@@ -10,6 +10,9 @@ import { DestinationPolicy } from './destination-policy.ts'
 import type { DestinationRule } from './destination-rule.ts'
 import { StreamServer } from './stream-server.ts'
 
+/** How old a look at the addresses of this machine may be: asking the system costs as much as a connection. */
+export const OWN_ADDRESSES_MAX_AGE_MS = 1_000
+
 export interface DestinationsOptions {
   readonly node: string
   /** Beside the kubelet. */
@@ -21,10 +24,22 @@ export interface DestinationsOptions {
 
 export function createDestinations({ node, rules, clock, logger, registry }: DestinationsOptions): StreamServer {
   return new StreamServer({
-    policy: new DestinationPolicy({ node, rules, ownAddresses: addressesOfThisMachine }),
+    policy: new DestinationPolicy({ node, rules, ownAddresses: lookedUpNow(clock) }),
     dialer: new DestinationDialer(systemNetwork, clock),
     clock,
     logger: componentLogger(logger, 'edge/destinations'),
     metrics: createDestinationMetrics(registry),
   })
+}
+
+function lookedUpNow(clock: Clock): () => readonly string[] {
+  let addresses: readonly string[] = []
+  let lookedUpMs = Number.NEGATIVE_INFINITY
+  return () => {
+    const nowMs = clock.monotonicMs()
+    if (nowMs - lookedUpMs < OWN_ADDRESSES_MAX_AGE_MS) return addresses
+    addresses = addressesOfThisMachine()
+    lookedUpMs = nowMs
+    return addresses
+  }
 }

@@ -102,13 +102,39 @@ describe('streams of a hub', () => {
   })
 
   it('are not more than the limits', async () => {
-    begin({ maxStreams: 1 })
+    begin({ maxStreams: 2, reservedStreams: 1 })
     const first = open(`127.0.0.1:${port}`)
     await first.answered
     await expect(open(`127.0.0.1:${port}`).answered).rejects.toMatchObject({ code: 'overloaded' })
     first.stream.destroy()
     await settled()
     await open(`127.0.0.1:${port}`).answered
+  })
+
+  it('to the kubelet have room that nobody else takes', async () => {
+    const asked: string[] = []
+    const hanging = {
+      ...systemNetwork,
+      connect: (ip: string, askedPort: number) => {
+        asked.push(`${ip}:${askedPort}`)
+        return new Promise<Socket>(() => {})
+      },
+    }
+    for (const limits of [
+      { maxDials: 2, reservedDials: 1 },
+      { maxStreams: 2, reservedStreams: 1 },
+    ]) {
+      begin()
+      begin({ dialer: new DestinationDialer(hanging, pair.clock), ...limits })
+      asked.length = 0
+      open(`127.0.0.1:${port}`)
+      await settled()
+      await expect(open(`127.0.0.1:${port}`).answered).rejects.toMatchObject({ code: 'overloaded' })
+      open('edge-1:10250')
+      await settled()
+      expect(asked).toEqual([`127.0.0.1:${port}`, '127.0.0.1:10250'])
+      await expect(open('edge-1:10250').answered).rejects.toMatchObject({ code: 'overloaded' })
+    }
   })
 
   it('whose opener has gone leave nothing behind', async () => {
@@ -119,7 +145,7 @@ describe('streams of a hub', () => {
       return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
     }
     begin()
-    begin({ dialer: new DestinationDialer(hanging, pair.clock), maxDials: 1 })
+    begin({ dialer: new DestinationDialer(hanging, pair.clock), maxDials: 2, reservedDials: 1 })
     const { stream } = open(`127.0.0.1:${port}`)
     await settled()
     await expect(open(`127.0.0.1:${port}`).answered).rejects.toMatchObject({ code: 'overloaded' })

@@ -15,8 +15,12 @@ import type { DestinationPolicy } from './destination-policy.ts'
 
 /** Streams from all hubs at a time; each has a socket of this node. */
 export const MAX_DESTINATION_STREAMS = 4_096
-/** Of those, connections that are being made: what a busy `kubectl` fleet needs, and little for a table of sockets. */
+/** Of those, how many only the kubelet gets: `kubectl logs` and `exec` work while something else takes all it can. */
+export const RESERVED_KUBELET_STREAMS = 512
+/** Connections that are being made at a time: what a busy `kubectl` fleet needs, and little for a table of sockets. */
 export const MAX_DESTINATION_DIALS = 256
+/** Of those, how many only the kubelet gets: addresses that swallow packets bind the others for as long as hubs wait. */
+export const RESERVED_KUBELET_DIALS = 64
 /** One line about denied destinations in this time: a hub that asks without end must not fill the log. */
 export const DENIAL_LOG_INTERVAL_MS = 10_000
 
@@ -27,7 +31,9 @@ export interface StreamServerOptions {
   readonly logger: Logger
   readonly metrics: DestinationMetrics
   readonly maxStreams?: number
+  readonly reservedStreams?: number
   readonly maxDials?: number
+  readonly reservedDials?: number
 }
 
 export interface DestinationRequest {
@@ -92,16 +98,23 @@ export class StreamServer {
   }
 
   async #dial(request: Parameters<DestinationDialer['dial']>[0]): Promise<Socket> {
-    const { maxStreams = MAX_DESTINATION_STREAMS, maxDials = MAX_DESTINATION_DIALS, dialer } = this.#options
+    const { maxStreams, maxDials } = this.#limitsFor(request.allowed.kind)
     if (this.#streams > maxStreams) throw new OpenError('overloaded', `${maxStreams} streams from hubs are open here`)
     if (this.#dials >= maxDials)
       throw new OpenError('overloaded', `${maxDials} connections are being made here already`)
     this.#dials += 1
     try {
-      return await dialer.dial(request)
+      return await this.#options.dialer.dial(request)
     } finally {
       this.#dials -= 1
     }
+  }
+
+  #limitsFor(kind: 'kubelet' | 'address'): { readonly maxStreams: number; readonly maxDials: number } {
+    const { maxStreams = MAX_DESTINATION_STREAMS, maxDials = MAX_DESTINATION_DIALS } = this.#options
+    if (kind === 'kubelet') return { maxStreams, maxDials }
+    const { reservedStreams = RESERVED_KUBELET_STREAMS, reservedDials = RESERVED_KUBELET_DIALS } = this.#options
+    return { maxStreams: maxStreams - reservedStreams, maxDials: maxDials - reservedDials }
   }
 
   #refuse(open: IncomingOpen, error: unknown): void {

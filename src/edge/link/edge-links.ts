@@ -68,6 +68,11 @@ export class EdgeLinks implements Part {
     return this.#links.map(({ status }) => status)
   }
 
+  /** Of the session that the next stream is opened on; `undefined` while there is none, or it is not measured yet. */
+  get rttMs(): number | undefined {
+    return this.#openSessions()[0]?.rttMs
+  }
+
   /** Whether a hub turns this edge away for good. A link that is down is no illness: an edge works without one. */
   health(): Health {
     const refused = this.#links.filter(({ isRefused }) => isRefused)
@@ -211,7 +216,7 @@ export class EdgeLinks implements Part {
       bufferedBytes: sum(sessions.map(({ bufferedBytes }) => bufferedBytes)),
       receivedBytes: sum(this.#links.map(({ traffic }) => traffic.receivedBytes)),
       sentBytes: sum(this.#links.map(({ traffic }) => traffic.sentBytes)),
-      rttMs: this.#openSessions()[0]?.rttMs,
+      rttMs: this.rttMs,
     }
   }
 }

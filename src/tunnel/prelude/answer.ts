@@ -20,7 +20,12 @@ export interface OpenAnswer {
 
 const Tag = { text: 1, features: 2 } as const
 
+/** What nearly every stream is answered. */
+const plainOk = encodeMessage(0, new Map())
+
+/** The bytes are shared: whoever sends them must not change them. */
 export function encodeAnswer({ code, text, features }: OpenAnswer): Buffer {
+  if (code === 'ok' && text === '' && features === 0) return plainOk
   const fields = new Map<number, Uint8Array>()
   if (text !== '') fields.set(Tag.text, presentable(text))
   if (features !== 0) fields.set(Tag.features, encodeUint32('features', features))

@@ -15,6 +15,7 @@ export const MAX_PRELUDE_FIELD_BYTES = 4 * 1024
 
 const headBytes = 4
 const fieldHeadBytes = 3
+const noBytes = Buffer.alloc(0)
 
 /** The bytes cannot be a prelude message. */
 export class PreludeError extends Error {
@@ -48,7 +49,7 @@ export function encodeMessage(code: number, fields: ReadonlyMap<number, Uint8Arr
 
 /** Collects one message from chunks cut anywhere. */
 export class MessageReader {
-  #bytes: Buffer = Buffer.alloc(headBytes)
+  #bytes: Buffer = noBytes
   #have = 0
   #message: PreludeMessage | undefined
 
@@ -60,6 +61,8 @@ export class MessageReader {
   /** Takes bytes until the message is complete; then returns what follows it. Throws a `PreludeError` at the first wrong byte. */
   push(chunk: Uint8Array): Uint8Array | undefined {
     if (this.#message !== undefined) return chunk
+    if (this.#have === 0 && this.#takeWhole(chunk)) return chunk.subarray(this.#have)
+    if (this.#bytes === noBytes) this.#bytes = Buffer.alloc(headBytes)
     let offset = this.#fill(chunk, 0, headBytes)
     if (this.#have < headBytes) return undefined
     const totalBytes = headBytes + this.#fieldBytes()
@@ -68,6 +71,17 @@ export class MessageReader {
     if (this.#have < totalBytes) return undefined
     this.#message = { code: this.#bytes[1] ?? 0, fields: decodeFields(this.#bytes.subarray(headBytes, totalBytes)) }
     return chunk.subarray(offset)
+  }
+
+  /** Nearly every message comes in one piece: it is read where it lies. */
+  #takeWhole(chunk: Uint8Array): boolean {
+    if (chunk.length < headBytes || chunk[0] !== PRELUDE_VERSION) return false
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
+    const totalBytes = headBytes + bytes.readUInt16BE(2)
+    if (chunk.length < totalBytes || totalBytes > headBytes + MAX_PRELUDE_FIELD_BYTES) return false
+    this.#message = { code: bytes[1] ?? 0, fields: decodeFields(bytes.subarray(headBytes, totalBytes)) }
+    this.#have = totalBytes
+    return true
   }
 
   #fill(chunk: Uint8Array, offset: number, upToBytes: number): number {

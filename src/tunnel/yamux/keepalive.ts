@@ -49,6 +49,11 @@ export class Keepalive {
     return true
   }
 
+  /** Asks for a ping with the next bytes, whatever else is under way. */
+  wantPing(): void {
+    this.#wanted = true
+  }
+
   /** The value of the ping that leaves now. */
   ping(nowMs: number): number {
     const value = this.#nextPing

@@ -75,6 +75,9 @@ export const MAX_SILENT_INTERVALS = 2
 /** Pings in a row that a peer may leave unanswered, or not even let leave, although it sends other bytes. */
 export const MAX_UNANSWERED_PINGS = 6
 
+/** How long a session without streams waits for its go-away to be read: a peer that lives answers a ping within this time. */
+export const MAX_GO_AWAY_ANSWER_MS = 5_000
+
 /** A round trip older than this is measured again while data flows, because windows follow it. */
 export const RTT_MAX_AGE_MS = 1_000
 

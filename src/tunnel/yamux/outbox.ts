@@ -51,7 +51,7 @@ export class Outbox {
   }
 
   takeControl(out: Uint8Array[]): void {
-    if (this.#announcing.length > 0) this.#writeAnnouncements()
+    if (this.#announcing.length > 0) this.writeAnnouncements()
     const control = this.#control.take()
     if (control !== undefined) out.push(control)
   }
@@ -65,7 +65,8 @@ export class Outbox {
     this.#announcing = []
   }
 
-  #writeAnnouncements(): void {
+  /** Flags and credit as they are now: they leave before any control frame that is pushed later. */
+  writeAnnouncements(): void {
     const announcing = this.#announcing
     this.#announcing = []
     for (const stream of announcing) {

@@ -247,40 +247,6 @@ describe('pings and go-aways', () => {
     expect(pair.client.session.rttMs).toBe(30)
   })
 
-  it('drain: open streams go on, new ones are refused on both sides, then the session ends', () => {
-    const { pair, near, far } = pairWithStream()
-    pair.server.session.goAway(60_000)
-    const late = pair.client.open()
-    pair.settle()
-    expect(late.error).toMatchObject({ code: 'reset-by-peer' })
-    expect(pair.client.wentAway).toBe(1)
-    expect(() => pair.client.open()).toThrow(expect.objectContaining({ code: 'going-away' }))
-    expect(() => pair.server.open()).toThrow(expect.objectContaining({ code: 'going-away' }))
-    near.write(1_000)
-    near.end()
-    far.isEager = true
-    pair.settle()
-    expect([far.readBytes, far.sawEnd]).toEqual([1_000, true])
-    expect(pair.server.error).toBeUndefined()
-    far.end()
-    pair.settle()
-    near.readAll()
-    expect(near.sawEnd).toBe(true)
-    expect(pair.server.error).toMatchObject({ code: 'closed', message: 'the session has been drained' })
-  })
-
-  it('drain: what is left at the deadline is reset', () => {
-    const { pair, near, far } = pairWithStream()
-    pair.server.session.goAway(5_000)
-    expect(pair.server.session.dueMs).toBe(5_000)
-    pair.clock.advance(5_000)
-    pair.server.session.tick()
-    expect(far.error).toMatchObject({ code: 'drain-deadline' })
-    expect(pair.server.error).toMatchObject({ code: 'closed' })
-    pair.settle()
-    expect(near.error).toMatchObject({ code: 'reset-by-peer' })
-  })
-
   it.each([
     [1, 'the peer ended the session: protocol error'],
     [2, 'the peer ended the session: internal error'],

@@ -8,7 +8,8 @@
  */
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Account, Budget } from './budget.ts'
-import { offence, SessionError, StreamError, type StreamErrorCode } from './errors.ts'
+import { Drain } from './drain.ts'
+import { offence, SessionError, StreamError } from './errors.ts'
 import { FrameDecoder, type FrameHeader, type FrameSink } from './frame.ts'
 import { HeaderSlab } from './header-slab.ts'
 import { Keepalive } from './keepalive.ts'
@@ -18,6 +19,7 @@ import { PeerLimits } from './peer-limits.ts'
 import type { WindowConditions } from './receive-window.ts'
 import { RemoteIds } from './remote-ids.ts'
 import { Stream, type StreamHost } from './stream.ts'
+import { StreamTable } from './stream-table.ts'
 import { TokenBucket } from './token-bucket.ts'
 import { Flag, FrameType, GoAwayCode, type GoAwayReason, goAwayReasonOf, MAX_STREAM_ID } from './wire.ts'
 
@@ -63,7 +65,8 @@ export class Session implements FrameSink, StreamHost {
   readonly #clock: Pick<Clock, 'monotonicMs'>
   readonly #handler: SessionHandler
   readonly #decoder: FrameDecoder
-  readonly #streams = new Map<number, Stream>()
+  readonly #streams = new StreamTable()
+  readonly #drain = new Drain()
   readonly #outbox: Outbox
   readonly #keepalive: Keepalive
   readonly #remoteIds: RemoteIds
@@ -74,9 +77,7 @@ export class Session implements FrameSink, StreamHost {
   #payloadOf: Stream | undefined
   #payloadLeft = 0
   #endsWithPayload = false
-  #isGoingAway = false
   #peerIsGoingAway = false
-  #drainUntilMs = Number.POSITIVE_INFINITY
   #error: SessionError | undefined
 
   constructor({ role, clock, budget, handler, limits }: SessionOptions) {
@@ -85,7 +86,7 @@ export class Session implements FrameSink, StreamHost {
     this.#handler = handler
     this.turnMs = clock.monotonicMs()
     this.#outbox = new Outbox(() => handler.onSendable())
-    this.account = budget.openAccount(() => this.#resetLargest())
+    this.account = budget.openAccount(() => this.#streams.resetLargest())
     this.#decoder = new FrameDecoder(this, this.limits.maxFrameBytes)
     this.#keepalive = new Keepalive(this.limits.keepaliveIntervalMs, this.turnMs)
     this.#nextId = role === 'client' ? 1 : 2
@@ -105,7 +106,7 @@ export class Session implements FrameSink, StreamHost {
 
   /** Whether bytes are still to come, or to go, on some stream; those that only wait to be read do not count. */
   get hasOpenStreams(): boolean {
-    return [...this.#streams.values()].some(({ isWireClosed }) => !isWireClosed)
+    return this.#streams.hasOpen
   }
 
   get rttMs(): number | undefined {
@@ -114,12 +115,12 @@ export class Session implements FrameSink, StreamHost {
 
   /** No new streams: one side has said that it goes away, or the session is over. */
   get isGoingAway(): boolean {
-    return this.#isGoingAway || this.#peerIsGoingAway || this.#error !== undefined
+    return this.#drain.hasBegun || this.#peerIsGoingAway || this.#error !== undefined
   }
 
   /** When `tick` wants to be called, on the monotonic clock. */
   get dueMs(): number {
-    return Math.min(this.#keepalive.dueMs, this.#drainUntilMs)
+    return Math.min(this.#keepalive.dueMs, this.#drain.dueMs)
   }
 
   /** Opens a stream; bytes may be written at once. Throws a `StreamError` where there can be no new one. */
@@ -128,7 +129,7 @@ export class Session implements FrameSink, StreamHost {
     this.#refuseOpen()
     const stream = new Stream(this, this.#nextId, false)
     this.#nextId += 2
-    this.#streams.set(stream.id, stream)
+    this.#streams.add(stream)
     this.counters.openedStreams += 1
     this.#peerLimits.allowForStream()
     return stream
@@ -155,10 +156,7 @@ export class Session implements FrameSink, StreamHost {
     this.#outbox.begin()
     const out: Uint8Array[] = []
     this.turnMs = this.#clock.monotonicMs()
-    if (this.#error === undefined && this.#keepalive.wantsPing) {
-      this.#outbox.push(FrameType.ping, Flag.syn, 0, this.#keepalive.ping(this.turnMs))
-      this.#outbox.begin()
-    }
+    if (this.#error === undefined && this.#keepalive.wantsPing) this.#ping()
     this.#outbox.takeControl(out)
     if (this.#error === undefined) {
       this.#outbox.takePayload(maxBytes, out)
@@ -173,23 +171,27 @@ export class Session implements FrameSink, StreamHost {
     this.turnMs = this.#clock.monotonicMs()
     try {
       this.#keepalive.tick(this.turnMs)
-      this.#resetIdle()
+      this.#streams.resetIdle(this.turnMs, this.limits.streamIdleMs)
     } catch (error) {
       this.#fail(error)
       return
     }
-    if (this.turnMs >= this.#drainUntilMs) this.#failAll('drain-deadline', 'the session was drained')
+    this.#drain.tick(this.turnMs)
+    if (this.#drain.isOverdue(this.turnMs)) this.#streams.resetAll('drain-deadline', 'the session was drained')
     this.#endIfDrained()
     if (this.#keepalive.wantsPing) this.#outbox.signal()
   }
 
-  /** Takes no new streams from now on, and ends once those there are have ended, or after `drainMs`. */
+  /**
+   * Opens no streams from now on, and takes only those that the peer opened before it had read so. Ends once all streams have
+   * ended, or after `drainMs`.
+   */
   goAway(drainMs: number): void {
     if (this.#error !== undefined) return
-    this.#drainUntilMs = Math.min(this.#drainUntilMs, this.#clock.monotonicMs() + drainMs)
-    if (!this.#isGoingAway) this.#sendGoAway('normal')
-    this.#isGoingAway = true
-    this.#endIfDrained()
+    this.turnMs = this.#clock.monotonicMs()
+    if (!this.#drain.begin(this.turnMs, drainMs)) return
+    this.#sendGoAway('normal')
+    this.#keepalive.wantPing()
   }
 
   /** Ends the session now; its streams are reset. */
@@ -198,10 +200,7 @@ export class Session implements FrameSink, StreamHost {
     this.#error = error
     this.#decoder.stop()
     if (error.goAway !== undefined) this.#sendGoAway(error.goAway)
-    const cause = { cause: error }
-    for (const stream of [...this.#streams.values()]) {
-      stream.fail(new StreamError('session-ended', `the session ended: ${error.message}`, cause), false)
-    }
+    this.#streams.failAll(error)
     this.#outbox.dropStreams()
     this.account.close()
     this.#handler.onEnd(error)
@@ -259,8 +258,8 @@ export class Session implements FrameSink, StreamHost {
   }
 
   released(stream: Stream): void {
-    this.#streams.delete(stream.id)
-    if (this.#isGoingAway) this.#outbox.signal()
+    this.#streams.remove(stream)
+    if (this.#drain.hasBegun) this.#outbox.signal()
   }
 
   #onStreamFrame({ type, flags, streamId, length }: FrameHeader): void {
@@ -293,13 +292,13 @@ export class Session implements FrameSink, StreamHost {
       throw offence('stream-id-reuse', `stream id ${id} is not a new one of the peer's`)
     }
     this.#peerLimits.countOpen(this.turnMs)
-    if (this.#isGoingAway || this.#isFull) {
+    if (this.#drain.isRead || this.#isFull) {
       this.counters.refusedStreams += 1
       this.#pushControl(FrameType.windowUpdate, Flag.rst, id, 0)
       return undefined
     }
     const stream = new Stream(this, id, true)
-    this.#streams.set(id, stream)
+    this.#streams.add(stream)
     this.#unaccepted += 1
     this.counters.acceptedStreams += 1
     this.#peerLimits.allowForStream()
@@ -331,8 +330,12 @@ export class Session implements FrameSink, StreamHost {
       this.#pushControl(FrameType.ping, Flag.ack, 0, length)
       return
     }
-    if (this.#keepalive.onPong(length, this.turnMs)) this.#handler.onRoundTrip(this.#keepalive.rttMs ?? 0)
-    else this.#peerLimits.countIdleFrame('answers to pings nobody sent', this.turnMs)
+    if (!this.#keepalive.onPong(length, this.turnMs)) {
+      this.#peerLimits.countIdleFrame('answers to pings nobody sent', this.turnMs)
+      return
+    }
+    if (this.#drain.ponged(length)) this.#outbox.signal()
+    this.#handler.onRoundTrip(this.#keepalive.rttMs ?? 0)
   }
 
   #onGoAway(code: number): void {
@@ -346,7 +349,16 @@ export class Session implements FrameSink, StreamHost {
       return
     }
     this.#peerIsGoingAway = true
+    // The peer waits for what was opened in ignorance until we answer its next ping: that must not overtake it.
+    this.#outbox.writeAnnouncements()
     this.#handler.onGoAway()
+  }
+
+  #ping(): void {
+    const value = this.#keepalive.ping(this.turnMs)
+    this.#drain.pinged(value)
+    this.#outbox.push(FrameType.ping, Flag.syn, 0, value)
+    this.#outbox.begin()
   }
 
   #pushControl(type: number, flags: number, streamId: number, length: number): void {
@@ -362,33 +374,8 @@ export class Session implements FrameSink, StreamHost {
     this.#outbox.push(FrameType.goAway, 0, 0, GoAwayCode[reason])
   }
 
-  #resetLargest(): void {
-    let largest: Stream | undefined
-    for (const stream of this.#streams.values()) {
-      if (largest === undefined || stream.heldBytes > largest.heldBytes) largest = stream
-    }
-    const held = largest?.heldBytes ?? 0
-    largest?.dropUnread(
-      new StreamError('buffer-limit', `stream ${largest.id} held ${held} bytes when memory for buffers ran out`),
-    )
-  }
-
-  #resetIdle(): void {
-    const deadline = this.turnMs - this.limits.streamIdleMs
-    for (const stream of this.#streams.values()) {
-      if (stream.activeMs > deadline) continue
-      stream.dropUnread(
-        new StreamError('idle', `stream ${stream.id} moved no byte for ${this.limits.streamIdleMs / 1000} s`),
-      )
-    }
-  }
-
-  #failAll(code: StreamErrorCode, why: string): void {
-    for (const stream of [...this.#streams.values()]) stream.dropUnread(new StreamError(code, why))
-  }
-
   #endIfDrained(): void {
-    if (!this.#isGoingAway || this.#streams.size > 0 || this.#error !== undefined) return
+    if (this.#error !== undefined || this.#streams.size > 0 || !this.#drain.isSettled(this.turnMs)) return
     this.close(new SessionError('closed', 'the session has been drained'))
   }
 

@@ -18,7 +18,8 @@ import (
 )
 
 var tools = map[string]func([]string) error{
-	"cat":   func([]string) error { _, err := io.Copy(os.Stdout, os.Stdin); return err },
+	"cat":   cat,
+	"env":   environment,
 	"fail":  func([]string) error { os.Exit(7); return nil },
 	"main":  serve,
 	"pause": pause,
@@ -71,6 +72,36 @@ func serve(args []string) error {
 		fmt.Fprintf(w, "%d bytes %x", size, hash.Sum(nil))
 	}))
 	return pause(nil)
+}
+
+// cat repeats files, or what it hears without any.
+func cat(args []string) error {
+	if len(args) == 0 {
+		_, err := io.Copy(os.Stdout, os.Stdin)
+		return err
+	}
+	for _, name := range args {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		os.Stdout.Write(content)
+	}
+	return nil
+}
+
+// environment tells the variables, or becomes another program for which some are set: "env NAME=VALUE /PROGRAM ARGUMENT".
+func environment(args []string) error {
+	for len(args) > 0 && strings.Contains(args[0], "=") {
+		name, value, _ := strings.Cut(args[0], "=")
+		os.Setenv(name, value)
+		args = args[1:]
+	}
+	if len(args) > 0 {
+		return syscall.Exec(args[0], args, os.Environ())
+	}
+	fmt.Println(strings.Join(os.Environ(), "\n"))
+	return nil
 }
 
 func sum(args []string) error {

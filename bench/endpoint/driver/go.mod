@@ -1,0 +1,3 @@
+module causeway/bench/endpoint/driver
+
+go 1.25

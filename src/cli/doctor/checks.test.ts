@@ -1,0 +1,316 @@
+import { constants } from 'node:fs'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { DAY_MS, makeCa } from '../../../test/contract/edge-hub.ts'
+import { writeEdgeRecord } from '../../edge/identity/edge-record.ts'
+import { natTableName } from '../../edge/network/nat-plan.ts'
+import { type Certificate, certificatePem } from '../../identity/certificate.ts'
+import { type CertificateAuthority, issueCertificate, validityFromNow } from '../../identity/issue.ts'
+import { caBundleSha256 } from '../../identity/join-token.ts'
+import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
+import { nodeSubject } from '../../identity/node-name.ts'
+import { ManualClock } from '../../telemetry/clock.ts'
+import { renderFindings, runChecks } from './checks.ts'
+import { type DoctorReaders, ToolError } from './finding.ts'
+
+const clock = new ManualClock()
+const dataDir = '/var/lib/causeway'
+const file = constants.S_IFREG
+const hubCa = await makeCa(clock)
+const clusterCa = await makeCa(clock, 'kubernetes')
+const keys = await generateKeys()
+
+async function issued(
+  ca: CertificateAuthority,
+  usage: 'clientAuth' | 'serverAuth',
+  { lifeMs = 365 * DAY_MS, ipAddresses = ['169.254.30.10', '127.0.0.1'], node = 'edge-1' } = {},
+): Promise<Certificate> {
+  const template = {
+    subject: nodeSubject(node),
+    ...validityFromNow(clock, lifeMs),
+    extendedKeyUsages: [usage] as const,
+    ...(usage === 'serverAuth' ? { names: { dnsNames: [], ipAddresses } } : {}),
+  }
+  return await issueCertificate(ca, template, keys.publicKey)
+}
+
+const edgeCertificate = await issued(hubCa, 'clientAuth')
+const servingCertificate = await issued(clusterCa, 'serverAuth')
+
+/** A node on which all is well, until a test breaks something. */
+interface World {
+  readonly files: Map<string, { content: string; mode: number }>
+  edge: Record<string, unknown> | undefined
+  nowMs: number
+  hubAheadMs: number | Error
+  addresses: string[]
+  presented: Certificate | Error
+  readonly tools: Map<string, string | ToolError>
+}
+
+let world: World
+
+beforeEach(() => {
+  const record = {
+    node: 'edge-1',
+    hubs: ['https://hub.example.com:10000'],
+    apiServerName: 'kubernetes.default.svc',
+    kubernetesCaSha256: caBundleSha256([clusterCa.certificate]),
+  }
+  const secret = file | 0o600
+  const open = file | 0o644
+  const key = { content: privateKeyPem(keys.privateKey), mode: secret }
+  world = {
+    files: new Map([
+      ['.', { content: '', mode: constants.S_IFDIR | 0o700 }],
+      ['edge.json', { content: writeEdgeRecord(record), mode: secret }],
+      ['edge.crt', { content: certificatePem(edgeCertificate), mode: open }],
+      ['edge.key', key],
+      ['ca.crt', { content: certificatePem(hubCa.certificate), mode: open }],
+      ['kubernetes-ca.crt', { content: certificatePem(clusterCa.certificate), mode: open }],
+      ['serving.crt', { content: certificatePem(servingCertificate), mode: open }],
+      ['serving.key', key],
+    ]),
+    edge: {
+      node: 'edge-1',
+      identity: { ok: true },
+      endpoint: { addresses: ['127.0.0.1', '169.254.30.10'], port: 10_550 },
+      network: { links: [{ hub: 'https://hub.example.com:10000', state: 'up' }] },
+    },
+    nowMs: clock.nowMs(),
+    hubAheadMs: 400,
+    addresses: ['127.0.0.1', '169.254.30.10'],
+    presented: servingCertificate,
+    tools: new Map([
+      ['ip -V', 'ip utility'],
+      ['nft --version', 'nftables v1'],
+      ['nft list tables', 'table ip kube-proxy\n'],
+    ]),
+  }
+})
+
+function readers(): DoctorReaders {
+  const { files, tools } = world
+  return {
+    dataDir,
+    nowMs: () => world.nowMs,
+    modeOf: async (name) => files.get(name)?.mode,
+    read: async (name) => {
+      const found = files.get(name)
+      return found === undefined ? undefined : Buffer.from(found.content)
+    },
+    status: async () => {
+      if (world.edge === undefined) throw new Error(`no running process uses the data folder ${dataDir}`)
+      return { role: 'edge', edge: world.edge }
+    },
+    hubTimeMs: async () => {
+      if (world.hubAheadMs instanceof Error) throw world.hubAheadMs
+      return world.nowMs + world.hubAheadMs
+    },
+    ownAddresses: () => world.addresses,
+    hasInterface: () => false,
+    presentedCertificate: async () => {
+      if (world.presented instanceof Error) throw world.presented
+      return world.presented
+    },
+    runTool: async (program, args) => {
+      const said = tools.get([program, ...args].join(' ')) ?? new ToolError('missing', 'ENOENT')
+      if (said instanceof ToolError) throw said
+      return said
+    },
+  }
+}
+
+/** All that is not well, as `check: state, message -> advice`. */
+async function complaints(): Promise<string[]> {
+  const findings = await runChecks(readers())
+  return findings
+    .filter(({ state }) => state !== 'ok')
+    .map(({ check, state, message, advice }) => `${check}: ${state}, ${message} -> ${advice}`)
+}
+
+function replace(name: string, change: { content?: string; mode?: number }): void {
+  const before = world.files.get(name) ?? { content: '', mode: file | 0o600 }
+  world.files.set(name, { ...before, ...change })
+}
+
+describe('a node on which all is well', () => {
+  it('has nothing but ok', async () => {
+    expect(await complaints()).toEqual([])
+  })
+
+  it('is printed one line for each check, with the advice below', async () => {
+    world.hubAheadMs = new Error('nobody there')
+    const text = renderFindings(await runChecks(readers()))
+    expect(text).toContain('ok    data folder          /var/lib/causeway, mode 0700\n')
+    expect(text).toMatch(/^warn {2}clock .*nobody there\n {27}-> check the network towards the hub$/m)
+    expect(text).toMatch(/\n\n10 ok, 1 to look at, 0 failed\n$/)
+  })
+})
+
+describe('the data folder', () => {
+  it('is missing, no folder, or open to others', async () => {
+    replace('.', { mode: constants.S_IFDIR | 0o777 })
+    expect(await complaints()).toEqual([
+      'data folder: fail, others may write into /var/lib/causeway (mode 0777) -> chmod 0700 /var/lib/causeway',
+    ])
+    replace('.', { mode: file | 0o600 })
+    expect((await complaints())[0]).toContain('is no folder')
+    world.files.delete('.')
+    expect((await complaints())[0]).toContain('data folder: fail, there is no folder')
+  })
+
+  it('holds no identity, or that of another place', async () => {
+    for (const name of ['edge.json', 'edge.crt', 'edge.key']) world.files.delete(name)
+    expect(await complaints()).toEqual([expect.stringContaining('clock: warn, no hub is known')])
+    world.edge = undefined
+    expect((await complaints())[0]).toContain('identity: fail, /var/lib/causeway holds no identity')
+    replace('edges', { mode: constants.S_IFDIR | 0o700 })
+    expect((await complaints())[0]).toContain('such as /var/lib/causeway/edges/edge-1')
+  })
+
+  it.each([
+    ['a missing key', () => world.files.delete('edge.key'), 'edge.key is missing'],
+    ['a damaged record', () => replace('edge.json', { content: '{' }), 'is damaged'],
+    [
+      'another CA',
+      () => replace('kubernetes-ca.crt', { content: certificatePem(hubCa.certificate) }),
+      'that the join token named',
+    ],
+    ['a foreign hub', () => replace('ca.crt', { content: certificatePem(clusterCa.certificate) }), 'edge.crt'],
+  ])('holds %s', async (_, damage, message) => {
+    damage()
+    expect((await complaints())[0]).toMatch(/^identity: fail, /)
+    expect((await complaints())[0]).toContain(message)
+  })
+
+  it('shows its keys to others', async () => {
+    replace('serving.key', { mode: file | 0o640 })
+    replace('kube-proxy.token', { mode: file | 0o644 })
+    expect(await complaints()).toEqual([
+      'key modes: fail, others may use serving.key (mode 0640), kube-proxy.token (mode 0644) -> ' +
+        'chmod 0600 serving.key kube-proxy.token',
+    ])
+  })
+})
+
+describe('certificates', () => {
+  it('are overdue, expired, or not valid yet', async () => {
+    world.nowMs = edgeCertificate.notAfterMs - 10 * DAY_MS
+    expect((await complaints()).join()).toMatch(/certificates: warn, edge\.crt ends at .* and has not been renewed/)
+    world.nowMs = edgeCertificate.notAfterMs + DAY_MS
+    expect((await complaints())[0]).toMatch(/^certificates: fail, edge\.crt has expired at /)
+    world.nowMs = edgeCertificate.notBeforeMs - DAY_MS
+    expect((await complaints())[0]).toMatch(/^certificates: fail, edge\.crt is valid only from .* -> set the clock/)
+  })
+})
+
+describe('the way to the hub', () => {
+  it('shows another time there', async () => {
+    world.hubAheadMs = -3_600_000
+    expect(await complaints()).toEqual([expect.stringMatching(/^clock: fail, the clock here says .* that of the hub /)])
+  })
+
+  it('is down, with the reason', async () => {
+    world.edge = { ...world.edge, network: { links: [{ hub: 'h', state: 'down', lastError: 'refused' }] } }
+    expect(await complaints()).toEqual([
+      'link: fail, there is no link (h down: refused) -> check the network towards the hub',
+    ])
+    world.edge = { ...world.edge, identity: { ok: false, reason: 'forgotten' } }
+    expect((await complaints())[0]).toContain('the identity of edge-1 does not count: forgotten')
+  })
+
+  it('cannot be told by an edge that does not run', async () => {
+    world.edge = undefined
+    expect(await complaints()).toEqual([
+      expect.stringContaining('link: fail, no running process uses the data folder'),
+      expect.stringContaining('endpoint address: warn'),
+      expect.stringContaining('endpoint port: warn'),
+    ])
+  })
+})
+
+describe('the endpoint', () => {
+  it('has no certificate yet', async () => {
+    world.files.delete('serving.crt')
+    world.edge = { ...world.edge, endpoint: undefined }
+    expect((await complaints())[0]).toMatch(/^serving certificate: fail, there is no serving\.crt.*kubectl get csr/)
+  })
+
+  it('tells itself why it is not open, or not everywhere', async () => {
+    const endpoint = {
+      addresses: [],
+      port: 1,
+      health: { ok: false, reason: 'no certificate' },
+      problems: ['port taken'],
+    }
+    world.edge = { ...world.edge, endpoint }
+    expect((await complaints())[0]).toMatch(/^endpoint address: warn, .* at the moment: no certificate; port taken -> /)
+    world.edge = { ...world.edge, endpoint: { ...endpoint, addresses: ['127.0.0.1'] } }
+    expect(await complaints()).toEqual(['endpoint address: warn, port taken -> see the log of the edge'])
+  })
+
+  it('has one of a signer that pods do not trust', async () => {
+    const foreign = await issued(await makeCa(clock, 'signer'), 'serverAuth')
+    replace('serving.crt', { content: certificatePem(foreign) })
+    world.presented = foreign
+    expect(await complaints()).toEqual([
+      expect.stringMatching(/^serving certificate: fail, .*another CA than kube-root-ca\.crt.*unknown authority$/),
+    ])
+  })
+
+  it('has no interface, or loopback only', async () => {
+    world.addresses = ['127.0.0.1']
+    expect(await complaints()).toEqual([
+      expect.stringContaining('endpoint address: fail, no interface of this machine has 169.254.30.10'),
+    ])
+    world.edge = { ...world.edge, endpoint: { addresses: ['127.0.0.1'], port: 1 } }
+    expect(await complaints()).toEqual([expect.stringContaining('endpoint address: warn, only 127.0.0.1')])
+  })
+
+  it('does not answer, or somebody else does, or under another name', async () => {
+    world.presented = new Error('connect ECONNREFUSED')
+    expect(await complaints()).toEqual([
+      expect.stringContaining('endpoint port: fail, 127.0.0.1 port 10550 does not answer: connect ECONNREFUSED'),
+    ])
+    world.presented = edgeCertificate
+    expect((await complaints())[0]).toContain('answers with another certificate than serving.crt')
+    const narrow = await issued(clusterCa, 'serverAuth', { ipAddresses: ['127.0.0.1'] })
+    replace('serving.crt', { content: certificatePem(narrow) })
+    world.presented = narrow
+    expect(await complaints()).toEqual([expect.stringContaining('the certificate does not name 169.254.30.10')])
+  })
+})
+
+describe('the machine', () => {
+  it.each([
+    ['our own table', 'nft list tables', `table inet ${natTableName(dataDir)}\n`],
+    ['kube-proxy by iptables', 'iptables -w -t nat -S KUBE-SERVICES', '-N KUBE-SERVICES\n'],
+  ])('leads the service on by %s', async (_, tool, said) => {
+    world.tools.set('nft list tables', '')
+    world.tools.set(tool, said)
+    expect(await complaints()).toEqual([])
+  })
+
+  it('leads the service nowhere, or does not let us look', async () => {
+    world.tools.set('nft list tables', 'table inet causeway_000000000000\n')
+    expect(await complaints()).toEqual([expect.stringMatching(/^service address: warn, nothing here leads .*--nat/)])
+    world.tools.set('nft list tables', new ToolError('not-permitted', 'no'))
+    expect(await complaints()).toEqual([expect.stringContaining('run the doctor as root')])
+  })
+
+  it('lacks tools', async () => {
+    world.tools.delete('ip -V')
+    world.tools.delete('nft --version')
+    expect(await complaints()).toEqual([
+      'tools: warn, no ip, needed to give this machine the address of the endpoint; no nft, needed for --nat -> ' +
+        'install iproute2 and nftables, if that is wanted',
+    ])
+  })
+
+  it('breaks a check without breaking the others', async () => {
+    const broken = { ...readers(), modeOf: () => Promise.reject(new Error('EACCES')) }
+    const findings = await runChecks(broken)
+    expect(findings).toHaveLength(11)
+    expect(findings[0]).toMatchObject({ state: 'fail', message: 'could not be checked: EACCES' })
+  })
+})

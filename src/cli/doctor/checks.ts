@@ -1,0 +1,44 @@
+/** All checks, in the order in which one fault explains the next. */
+import { checkEndpointAddress, checkEndpointPort, checkLink, checkServingCertificate } from './endpoint-checks.ts'
+import { checkCertificateDates, checkDataFolder, checkIdentity, checkKeyModes } from './file-checks.ts'
+import { type Check, type DoctorReaders, type Finding, fail } from './finding.ts'
+import { checkClock, checkServiceAddress, checkTools } from './machine-checks.ts'
+
+const checks: readonly Check[] = [
+  { name: 'data folder', run: checkDataFolder },
+  { name: 'identity', run: checkIdentity },
+  { name: 'key modes', run: checkKeyModes },
+  { name: 'certificates', run: checkCertificateDates },
+  { name: 'clock', run: checkClock },
+  { name: 'link', run: checkLink },
+  { name: 'serving certificate', run: checkServingCertificate },
+  { name: 'endpoint address', run: checkEndpointAddress },
+  { name: 'endpoint port', run: checkEndpointPort },
+  { name: 'service address', run: checkServiceAddress },
+  { name: 'tools', run: checkTools },
+]
+
+export type NamedFinding = Finding & { readonly check: string }
+
+/** One after the other: what is printed should not depend on what was faster. A check that breaks is a failure of its own. */
+export async function runChecks(readers: DoctorReaders): Promise<readonly NamedFinding[]> {
+  const findings: NamedFinding[] = []
+  for (const { name, run } of checks) {
+    const finding = await run(readers).catch((error: unknown) =>
+      fail(`could not be checked: ${(error as Error).message}`, 'ask as root, or as the user who runs the edge'),
+    )
+    findings.push({ check: name, ...finding })
+  }
+  return findings
+}
+
+const nameColumns = Math.max(...checks.map(({ name }) => name.length)) + 2
+
+export function renderFindings(findings: readonly NamedFinding[]): string {
+  const lines = findings.flatMap(({ check, state, message, advice }) => {
+    const advised = advice === undefined ? [] : [`${' '.repeat(6 + nameColumns)}-> ${advice}`]
+    return [`${state.padEnd(6)}${check.padEnd(nameColumns)}${message}`, ...advised]
+  })
+  const count = (state: Finding['state']): number => findings.filter((finding) => finding.state === state).length
+  return `${lines.join('\n')}\n\n${count('ok')} ok, ${count('warn')} to look at, ${count('fail')} failed\n`
+}

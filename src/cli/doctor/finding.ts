@@ -1,0 +1,52 @@
+/** What a check of `causeway doctor` finds, and what it may look at. Checks read only through these, and change nothing. */
+import type { Certificate } from '../../identity/certificate.ts'
+
+export type FindingState = 'ok' | 'warn' | 'fail'
+
+export interface Finding {
+  readonly state: FindingState
+  readonly message: string
+  /** What to do about it; absent where all is well. */
+  readonly advice?: string
+}
+
+export const ok = (message: string): Finding => ({ state: 'ok', message })
+export const warn = (message: string, advice: string): Finding => ({ state: 'warn', message, advice })
+export const fail = (message: string, advice: string): Finding => ({ state: 'fail', message, advice })
+
+/** Why a tool of the machine could not tell anything. */
+export type ToolFailure = 'missing' | 'not-permitted' | 'failed'
+
+export class ToolError extends Error {
+  override readonly name = 'ToolError'
+  readonly failure: ToolFailure
+
+  constructor(failure: ToolFailure, message: string) {
+    super(message)
+    this.failure = failure
+  }
+}
+
+export interface DoctorReaders {
+  readonly dataDir: string
+  readonly nowMs: () => number
+  /** Of a path relative to the data folder, with the kind of file; `undefined` if there is none. */
+  readonly modeOf: (name: string) => Promise<number | undefined>
+  /** Of a file in the data folder; `undefined` if there is none. Rejects with a reason for people. */
+  readonly read: (name: string) => Promise<Buffer | undefined>
+  /** What the running process tells; rejects with a reason for people. The same promise every time. */
+  readonly status: () => Promise<unknown>
+  /** By the clock of a hub; `undefined` if it tells none. Rejects with a reason for people. */
+  readonly hubTimeMs: (hubs: readonly string[]) => Promise<number | undefined>
+  readonly ownAddresses: () => readonly string[]
+  readonly hasInterface: (name: string) => boolean
+  /** Whatever certificate is presented there, believed or not. */
+  readonly presentedCertificate: (host: string, port: number) => Promise<Certificate>
+  /** What it prints; rejects with a `ToolError`. */
+  readonly runTool: (program: string, args: readonly string[]) => Promise<string>
+}
+
+export interface Check {
+  readonly name: string
+  readonly run: (readers: DoctorReaders) => Promise<Finding>
+}

@@ -1,0 +1,83 @@
+import { once } from 'node:events'
+import { constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createServer } from 'node:tls'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DAY_MS } from '../../../test/contract/edge-hub.ts'
+import { certificatePem } from '../../identity/certificate.ts'
+import { userName } from '../../identity/distinguished-name.ts'
+import { issueSelfSignedCa, validityFromNow } from '../../identity/issue.ts'
+import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
+import { systemClock } from '../../telemetry/clock.ts'
+import { ControlSocket } from '../../telemetry/control-socket.ts'
+import type { CommandContext } from '../context.ts'
+import type { DoctorReaders } from './finding.ts'
+import { machineReaders } from './machine-readers.ts'
+
+let folder: string
+let readers: DoctorReaders
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'causeway-doctor-'))
+  const context = { clock: systemClock, environment: {} } as CommandContext
+  readers = machineReaders(context, folder)
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+describe('what the doctor looks at', () => {
+  it('is the folder and the files in it', async () => {
+    writeFileSync(join(folder, 'x'), 'text', { mode: 0o600 })
+    expect(await readers.modeOf('x')).toBe(constants.S_IFREG | 0o600)
+    expect(((await readers.modeOf('.')) ?? 0) & constants.S_IFMT).toBe(constants.S_IFDIR)
+    expect(String(await readers.read('x'))).toBe('text')
+    expect([await readers.modeOf('y'), await readers.read('y')]).toEqual([undefined, undefined])
+    await expect(readers.modeOf('x/y')).rejects.toThrow('ENOTDIR')
+  })
+
+  it('is the running process, asked once', async () => {
+    await expect(readers.status()).rejects.toThrow('no running process uses the data folder')
+    let asked = 0
+    const running = await new ControlSocket(folder, { '/v1/status': () => ({ asked: ++asked }) }).start(
+      AbortSignal.abort(),
+      () => {},
+    )
+    const again = machineReaders({ clock: systemClock, environment: {} } as CommandContext, folder)
+    expect([await again.status(), await again.status()]).toEqual([{ asked: 1 }, { asked: 1 }])
+    await running.stop(AbortSignal.abort())
+  })
+
+  it('is the certificate that somebody presents, whoever signed it', async () => {
+    const { privateKey } = await generateKeys()
+    const template = { subject: userName('anybody'), ...validityFromNow(systemClock, DAY_MS) }
+    const { certificate } = await issueSelfSignedCa(template, privateKey)
+    const server = createServer({ cert: certificatePem(certificate), key: privateKeyPem(privateKey) })
+    server.on('tlsClientError', () => {})
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    expect((await readers.presentedCertificate('127.0.0.1', port)).fingerprint).toBe(certificate.fingerprint)
+    server.close()
+    await once(server, 'close')
+    await expect(readers.presentedCertificate('127.0.0.1', port)).rejects.toThrow('ECONNREFUSED')
+  })
+
+  it('is what tools print, or why they do not', async () => {
+    expect(await readers.runTool('sh', ['-c', 'echo hello'])).toBe('hello\n')
+    await expect(readers.runTool('no-such-tool', [])).rejects.toMatchObject({ failure: 'missing' })
+    await expect(readers.runTool('sh', ['-c', 'echo Operation not permitted >&2; exit 1'])).rejects.toMatchObject({
+      failure: 'not-permitted',
+    })
+    await expect(readers.runTool('sh', ['-c', 'exit 3'])).rejects.toMatchObject({ failure: 'failed' })
+  })
+
+  it('is the machine', () => {
+    expect(readers.ownAddresses()).toContain('127.0.0.1')
+    expect([readers.hasInterface('lo'), readers.hasInterface('no-such-interface')]).toEqual([true, false])
+  })
+
+  it('is the time of a hub, unless nobody answers', async () => {
+    await expect(readers.hubTimeMs(['https://127.0.0.1:1'])).rejects.toThrow('127.0.0.1')
+  })
+})

@@ -1,0 +1,88 @@
+/** What the checks look at on a real machine. Nothing here writes. */
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { connect } from 'node:tls'
+import { fetchUnverifiedCa } from '../../edge/hub/hub-client.ts'
+import { parseHubUrls } from '../../edge/hub/hub-url.ts'
+import { createHubDial } from '../../edge/link/hub-dial.ts'
+import { readFileBounded } from '../../identity/atomic-file.ts'
+import { type Certificate, parseCertificate } from '../../identity/certificate.ts'
+import { addressesOfThisMachine } from '../../network/own-addresses.ts'
+import { parseProxySettings } from '../../tunnel/carriers/proxy-settings.ts'
+import type { CommandContext } from '../context.ts'
+import { askRole } from '../control-client.ts'
+import { type DoctorReaders, ToolError, type ToolFailure } from './finding.ts'
+
+/** The endpoint is on this machine. */
+export const DOCTOR_TLS_TIMEOUT_MS = 5_000
+/** Tools that ask the kernel and return. */
+export const DOCTOR_TOOL_TIMEOUT_MS = 10_000
+/** A chain of kube-proxy with tens of thousands of services. */
+export const MAX_DOCTOR_TOOL_BYTES = 64 * 1024 * 1024
+
+export function machineReaders({ clock, environment }: CommandContext, dataDir: string): DoctorReaders {
+  let status: Promise<unknown> | undefined
+  return {
+    dataDir,
+    nowMs: () => clock.nowMs(),
+    modeOf: async (name) => await modeOf(join(dataDir, name)),
+    read: async (name) => await readFileBounded(join(dataDir, name)),
+    status: () => {
+      status ??= askRole(dataDir, '/v1/status')
+      return status
+    },
+    hubTimeMs: async (hubs) => {
+      const dial = createHubDial(clock, { proxy: parseProxySettings(environment) })
+      return (await fetchUnverifiedCa({ hubs: parseHubUrls(hubs), clock, dial })).hubTimeMs
+    },
+    ownAddresses: addressesOfThisMachine,
+    hasInterface: (name) => existsSync(join('/sys/class/net', name)),
+    presentedCertificate,
+    runTool,
+  }
+}
+
+async function modeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).mode
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Looks only at what is shown: whether it is to be believed is for the check to say. */
+function presentedCertificate(host: string, port: number): Promise<Certificate> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, rejectUnauthorized: false, timeout: DOCTOR_TLS_TIMEOUT_MS })
+    socket.once('timeout', () => socket.destroy(new Error(`no answer within ${DOCTOR_TLS_TIMEOUT_MS / 1_000} s`)))
+    socket.once('error', reject)
+    socket.once('secureConnect', () => {
+      const { raw } = socket.getPeerCertificate()
+      socket.destroy()
+      try {
+        resolve(parseCertificate(raw, `the certificate of ${host}`))
+      } catch (error) {
+        reject(error)
+      }
+    })
+  })
+}
+
+function runTool(program: string, args: readonly string[]): Promise<string> {
+  const env = { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin:/usr/bin:/bin`, LC_ALL: 'C' }
+  const options = { env, timeout: DOCTOR_TOOL_TIMEOUT_MS, maxBuffer: MAX_DOCTOR_TOOL_BYTES }
+  return new Promise((resolve, reject) => {
+    execFile(program, [...args], options, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout)
+      else reject(new ToolError(failureOf(error, stderr), stderr.trim() || error.message))
+    })
+  })
+}
+
+function failureOf(error: Error, stderr: string): ToolFailure {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'missing'
+  return /not permitted|[Pp]ermission denied|must be root/.test(stderr) ? 'not-permitted' : 'failed'
+}

@@ -1,0 +1,174 @@
+/**
+ * The endpoint that plays API server for this node, put together: the certificates it needs, the way up, the filters, the
+ * ports, and what the other programs of the node need to find it.
+ */
+import type { Registry } from 'prom-client'
+import type { Certificate } from '../identity/certificate.ts'
+import type { Clock } from '../telemetry/clock.ts'
+import { type Health, unhealthy } from '../telemetry/health.ts'
+import type { Part } from '../telemetry/lifecycle.ts'
+import { componentLogger, type Logger } from '../telemetry/logger.ts'
+import { NodeCertificates, type NodeCertificatesStatus } from './certificates/node-certificates.ts'
+import { composeGuides, type GuideStatus } from './compose-guides.ts'
+import { Endpoint, type EndpointStatus } from './endpoint/endpoint.ts'
+import type { FilterEndpoint } from './filters/filter.ts'
+import { createFilterMetrics } from './filters/filter-metrics.ts'
+import type { FilterSettings } from './filters/filter-settings.ts'
+import { ResponseFilters } from './filters/response-filters.ts'
+import type { HubClient } from './hub/hub-client.ts'
+import type { EdgeLinks } from './link/edge-links.ts'
+import type { KeeperMetrics } from './rotation/keeper-metrics.ts'
+import { PooledUpstream } from './upstream/pooled-upstream.ts'
+import type { UpstreamStatus } from './upstream/upstream.ts'
+
+/** The name by which every hub knows the API server of its cluster. */
+const apiServerTarget = 'kube-apiserver'
+/** Where a hub keeps its objects unless it is told otherwise; elsewhere kube-proxy is known by its User-Agent. */
+const hubNamespace = 'causeway-system'
+const loopback = '127.0.0.1'
+
+export interface EndpointSettings {
+  readonly port: number
+  /** Served besides 127.0.0.1, and the one that pods are led to; absent: none. */
+  readonly address?: string
+  /** Whether to keep kubeconfigs for the kubelet and kube-proxy. */
+  readonly writeKubeconfigs: boolean
+  /** Whether to lead the cluster's own address of the API server to the endpoint. */
+  readonly nat: boolean
+  readonly filters: FilterSettings
+}
+
+/** How an edge knows the API server: learnt at joining, or brought. */
+export interface ClusterPins {
+  readonly apiServerName: string
+  readonly kubernetesCa: readonly Certificate[]
+  readonly kubernetesCaFile: string
+}
+
+export interface ComposeEndpointOptions {
+  readonly settings: EndpointSettings
+  readonly node: string
+  readonly dataDir: string
+  readonly cluster: ClusterPins
+  readonly client: HubClient
+  readonly links: EdgeLinks
+  /** Whether this machine has the address; asked when the ports open. */
+  readonly hasAddress: (address: string) => boolean
+  readonly rejoinAdvice: string
+  readonly clock: Clock
+  /** Draws from [0, 1). */
+  readonly random: () => number
+  readonly logger: Logger
+  readonly registry: Registry
+  readonly keeperMetrics: KeeperMetrics
+}
+
+export interface EdgeEndpointStatus extends Omit<EndpointStatus, 'addresses' | 'certificateEnds'>, GuideStatus {
+  /** Where it serves at the moment. */
+  readonly addresses: readonly string[]
+  readonly port: number
+  readonly health: Health
+  readonly problems: readonly string[]
+  readonly certificates: NodeCertificatesStatus
+  readonly upstream: UpstreamStatus
+}
+
+export interface EdgeEndpoint {
+  /** In the order in which they start. */
+  readonly parts: readonly Part[]
+  readonly health: () => Health
+  readonly status: () => EdgeEndpointStatus | undefined
+  /** Counts for running watches too. */
+  readonly configureFilters: (settings: FilterSettings) => void
+}
+
+export async function composeEndpoint(options: ComposeEndpointOptions): Promise<EdgeEndpoint> {
+  const { settings, cluster, links, clock, logger, registry } = options
+  const wanted = settings.address === undefined ? [loopback] : [loopback, settings.address]
+  let endpoint: Endpoint | undefined
+  const certificates = await NodeCertificates.load({
+    ...options,
+    addresses: wanted,
+    kubernetesCa: cluster.kubernetesCa,
+    metrics: options.keeperMetrics,
+    onRenewed: () => endpoint?.certificateChanged(),
+  })
+  const upstream = new PooledUpstream({
+    open: async (signal) => (await links.open({ target: apiServerTarget }, signal)).stream,
+    serverName: cluster.apiServerName,
+    trust: () => cluster.kubernetesCa,
+    nodePair: () => certificates.client(),
+    rttMs: () => links.rttMs,
+    clock,
+    logger,
+    registry,
+  })
+  const served = (): FilterEndpoint | undefined => openAt(endpoint, settings.address)
+  const filters = new ResponseFilters({
+    endpoint: served,
+    hubNamespace,
+    settings: settings.filters,
+    metrics: createFilterMetrics(registry),
+    logger: componentLogger(logger, 'edge/filters'),
+  })
+  const guides = composeGuides({
+    ...options,
+    ...settings,
+    ...cluster,
+    certificates,
+    served,
+    local: () => openAt(endpoint, loopback),
+  })
+  const ports: Part = {
+    name: 'endpoint',
+    start: async (signal) => {
+      // Made only now: the parts before this one have seen to the address, or could not.
+      endpoint = new Endpoint({
+        ...options,
+        addresses: wanted.filter((address) => address === loopback || options.hasAddress(address)),
+        port: settings.port,
+        certificate: () => certificates.serving(),
+        nodeCertificate: () => certificates.client()?.chain[0],
+        kubernetesCas: () => cluster.kubernetesCa,
+        upstream,
+        filters,
+        onOpen: () => {
+          filters.endpointChanged()
+          guides.opened()
+        },
+      })
+      return await endpoint.start(signal)
+    },
+  }
+  const health = (): Health => {
+    const ofCertificates = certificates.health()
+    return ofCertificates.ok ? (endpoint?.health() ?? unhealthy('the endpoint has not been started')) : ofCertificates
+  }
+  return {
+    // The way up before the ports, and after them what names the port.
+    parts: [certificates, upstream, ports, ...guides.parts],
+    health,
+    status: () => {
+      if (endpoint === undefined) return undefined
+      const rest = { certificates: certificates.status, upstream: upstream.status, ...guides.status() }
+      return { ...statusOf(endpoint, settings.port), health: health(), ...rest }
+    },
+    configureFilters: (changed) => filters.configure(changed),
+  }
+}
+
+/** `undefined` while nobody listens there. */
+function openAt(endpoint: Endpoint | undefined, address: string | undefined) {
+  const found = endpoint?.status.addresses.find(({ host, isOpen }) => isOpen && host === address)
+  return found === undefined ? undefined : { address: found.host, host: found.host, port: found.port }
+}
+
+function statusOf(endpoint: Endpoint, wantedPort: number) {
+  const { addresses, certificateEnds: _certificateEnds, ...rest } = endpoint.status
+  return {
+    addresses: addresses.filter(({ isOpen }) => isOpen).map(({ host }) => host),
+    port: openAt(endpoint, loopback)?.port ?? wantedPort,
+    problems: addresses.flatMap(({ problem }) => problem ?? []),
+    ...rest,
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * The HTTPS server at the edge that plays API server: one listener for each address, all with one service behind them. It
+ * opens when the node has a serving certificate, stays open whatever the link does, and takes a new certificate without
+ * dropping a connection.
+ */
+import type { Registry } from 'prom-client'
+import { type Certificate, certificatePem } from '../../identity/certificate.ts'
+import type { CertificatePair } from '../../identity/pair-file.ts'
+import { Listener, type TlsFiles } from '../../serving/listener.ts'
+import type { Clock } from '../../telemetry/clock.ts'
+import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
+import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
+import { type ListenAddress, ListenError } from '../../telemetry/listen.ts'
+import { componentLogger, type Logger } from '../../telemetry/logger.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+import { AcceptedTokens } from './accepted-tokens.ts'
+import { CallerLimits } from './caller-limits.ts'
+import { ClientCertificates } from './client-certificate.ts'
+import { createEndpointMetrics, type EndpointMetrics } from './endpoint-metrics.ts'
+import type { FilterChoice } from './forward-exchange.ts'
+import { MAX_BODY_MS } from './request-progress.ts'
+import { RequestService } from './request-service.ts'
+import { TokenReviews } from './token-review.ts'
+
+/** An address may come later than we do, or come back; it is tried again this often. */
+export const LISTEN_RETRY_MS = 5_000
+
+export interface EndpointOptions {
+  readonly node: string
+  readonly addresses: readonly string[]
+  readonly port: number
+  /** The serving pair in force; undefined while there is none. */
+  readonly certificate: () => CertificatePair | undefined
+  /** The node's own Kubernetes client certificate, if it has one yet. */
+  readonly nodeCertificate: () => Certificate | undefined
+  /** CAs of the cluster; a changed bundle is a new list. */
+  readonly kubernetesCas: () => readonly Certificate[]
+  readonly upstream: Upstream
+  readonly filters: FilterChoice
+  /** Hears of every address that has opened. */
+  readonly onOpen?: () => void
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly registry: Registry
+}
+
+export interface EndpointAddressStatus extends ListenAddress {
+  readonly isOpen: boolean
+  /** Why nobody listens there, where that is so. */
+  readonly problem: string | undefined
+}
+
+export interface EndpointStatus {
+  readonly addresses: readonly EndpointAddressStatus[]
+  readonly certificateEnds: string | undefined
+  readonly connections: number
+  /** Callers with a request under way: the node, tokens, and addresses of those who have proven nothing. */
+  readonly clients: number
+  readonly requests: { readonly short: number; readonly long: number; readonly upgrade: number }
+}
+
+interface Door {
+  readonly address: ListenAddress
+  listener: Listener | undefined
+  running: RunningPart | undefined
+  /** Why it is not open. */
+  failure: ListenError | undefined
+}
+
+export class Endpoint implements Part {
+  readonly name = 'endpoint'
+  readonly #options: EndpointOptions
+  readonly #logger: Logger
+  readonly #doors: readonly Door[]
+  readonly #metrics: EndpointMetrics
+  readonly #limits: CallerLimits
+  readonly #service: RequestService
+  readonly #ended = new AbortController()
+  #cancelRetry = (): void => {}
+  /** Openings follow one another, so that no address is opened twice. */
+  #opening: Promise<void> = Promise.resolve()
+
+  constructor(options: EndpointOptions) {
+    const { clock, upstream, registry, node } = options
+    this.#options = options
+    this.#logger = componentLogger(options.logger, 'endpoint')
+    this.#doors = options.addresses.map((host) => ({
+      address: { host, port: options.port },
+      listener: undefined,
+      running: undefined,
+      failure: undefined,
+    }))
+    this.#limits = new CallerLimits(clock)
+    this.#metrics = createEndpointMetrics(registry, () => {
+      const { short, long, upgrade } = this.#service.inFlight
+      return { connections: this.#connections, shortRequests: short, longRequests: long, upgrades: upgrade }
+    })
+    const certificates = { node, clock, trust: options.kubernetesCas, own: options.nodeCertificate }
+    this.#service = new RequestService({
+      ...options,
+      logger: this.#logger,
+      certificates: new ClientCertificates(certificates),
+      accepted: new AcceptedTokens(clock),
+      limits: this.#limits,
+      reviews: new TokenReviews({ upstream, clock, signal: this.#ended.signal }),
+      metrics: this.#metrics,
+    })
+  }
+
+  health(): Health {
+    if (this.#options.certificate() === undefined)
+      return unhealthy('the endpoint has no serving certificate yet; its ports are closed')
+    const failure = this.#doors.find((door) => door.failure !== undefined)?.failure
+    if (failure !== undefined) return unhealthy(failure.message)
+    return this.#doors.every(({ running }) => running !== undefined) ? HEALTHY : unhealthy('the endpoint is opening')
+  }
+
+  get status(): EndpointStatus {
+    const endsMs = this.#options.certificate()?.chain[0].notAfterMs
+    return {
+      addresses: this.#doors.map(({ listener, address, failure }) => ({
+        ...(listener?.address ?? address),
+        isOpen: listener !== undefined,
+        problem: failure?.message,
+      })),
+      certificateEnds: endsMs === undefined ? undefined : new Date(endsMs).toISOString(),
+      connections: this.#connections,
+      clients: this.#limits.active,
+      requests: { ...this.#service.inFlight },
+    }
+  }
+
+  get #connections(): number {
+    return this.#doors.reduce((sum, { listener }) => sum + (listener?.connections ?? 0), 0)
+  }
+
+  /** A port that another process has is an error now; an address that does not exist yet may come. */
+  async start(signal: AbortSignal): Promise<RunningPart> {
+    signal.throwIfAborted()
+    await this.#open()
+    const taken = this.#doors.find(({ failure }) => isTaken(failure))
+    if (taken?.failure !== undefined) {
+      await this.#stop(AbortSignal.abort())
+      throw taken.failure
+    }
+    return { stop: (deadline) => this.#stop(deadline) }
+  }
+
+  /** To be called when the serving certificate or the bundle of CAs has changed. */
+  certificateChanged(): void {
+    const tls = this.#tls()
+    if (tls === undefined) return
+    for (const { listener } of this.#doors) listener?.replaceCertificate(tls)
+    void this.#open()
+  }
+
+  #tls(): TlsFiles | undefined {
+    const pair = this.#options.certificate()
+    if (pair === undefined) return undefined
+    const clientCas = this.#options.kubernetesCas().map((ca) => certificatePem(ca))
+    return { cert: pair.certificatePem, key: pair.keyPem, clientCas }
+  }
+
+  /** Opens what is not open. */
+  #open(): Promise<void> {
+    const before = this.#opening
+    const open = async (): Promise<void> => {
+      await before
+      await this.#openAll()
+    }
+    this.#opening = open()
+    return this.#opening
+  }
+
+  async #openAll(): Promise<void> {
+    const { signal } = this.#ended
+    this.#cancelRetry()
+    for (const door of this.#doors) {
+      const tls = this.#tls()
+      if (tls !== undefined && door.running === undefined && !signal.aborted) await this.#try(door, tls)
+    }
+    if (this.#doors.some(({ failure }) => failure !== undefined) && !signal.aborted)
+      this.#cancelRetry = this.#options.clock.schedule(LISTEN_RETRY_MS, () => void this.#open())
+  }
+
+  async #try(door: Door, tls: TlsFiles): Promise<void> {
+    const listener = new Listener({
+      address: door.address,
+      tls,
+      clock: this.#options.clock,
+      bodyTimeoutMs: MAX_BODY_MS,
+      handshakeFailed: () => this.#metrics.handshakeFailed(),
+      connectionRefused: () => this.#metrics.connectionRefused(),
+      serve: (exchange) => this.#service.serve(exchange),
+      upgrade: (exchange) => this.#service.upgrade(exchange),
+    })
+    try {
+      door.running = await listener.start(this.#ended.signal)
+      door.listener = listener
+      door.failure = undefined
+      const { host: address, port } = listener.address
+      this.#logger.info({ address, port }, 'the endpoint is open')
+      this.#options.onOpen?.()
+      this.#options.onOpen?.()
+    } catch (error) {
+      if (!(error instanceof ListenError)) throw error
+      if (door.failure === undefined) this.#logger.warn({ why: error.message }, 'the endpoint is not open there')
+      door.failure = error
+    }
+  }
+
+  async #stop(deadline: AbortSignal): Promise<void> {
+    this.#ended.abort(new Error('the endpoint ends'))
+    this.#cancelRetry()
+    await this.#opening
+    const stopped = this.#doors.map(async (door) => {
+      await door.running?.stop(deadline)
+      door.running = undefined
+    })
+    await Promise.all(stopped)
+  }
+}
+
+function isTaken(failure: ListenError | undefined): boolean {
+  return (failure?.cause as NodeJS.ErrnoException | undefined)?.code === 'EADDRINUSE'
+}

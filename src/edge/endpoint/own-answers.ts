@@ -1,0 +1,54 @@
+/** What the endpoint itself answers, always as a Status: what kubectl prints and what clients act on. */
+import { serviceUnavailable, timeout, tooManyRequests } from '../../kube/status/availability-errors.ts'
+import { ApiError } from '../../kube/status/status.ts'
+import { toHttp } from '../../kube/status/to-http.ts'
+import type { Exchange } from '../../serving/exchange.ts'
+import { UpstreamError } from '../upstream/upstream.ts'
+import type { Refused } from './caller-limits.ts'
+
+/** When a caller that was refused for its own rate may come back. */
+export const SLOW_DOWN_SECONDS = 1
+
+/** Returns the code of the answer. */
+export function answerError(exchange: Exchange, error: unknown): number {
+  const { code, headers, status } = toHttp(error)
+  const body = Buffer.from(`${JSON.stringify(status)}\n`)
+  exchange.respond(code, { ...headers, 'content-type': 'application/json', 'cache-control': 'no-cache, private' }, body)
+  return code
+}
+
+/** `undefined` for what is no error of the way to the API server. */
+export function upstreamFailure(error: unknown, method: string): ApiError | undefined {
+  if (!(error instanceof UpstreamError)) return undefined
+  const { kind, message, retryAfterSeconds } = error
+  // Clients repeat by themselves whatever carries a Retry-After. A write that may have been carried out must not be.
+  const retryMs = method === 'GET' || method === 'HEAD' ? retryAfterSeconds : 0
+  if (kind === 'timeout') return timeout(`the API server did not answer in time: ${message}`, retryMs)
+  if (kind === 'broken') return badGateway(`the connection to the API server broke: ${message}`, retryMs)
+  return serviceUnavailable(`the API server cannot be reached from this node: ${message}`, retryAfterSeconds)
+}
+
+function badGateway(message: string, retryAfterSeconds: number): ApiError {
+  return new ApiError({ code: 502, reason: 'BadGateway', message, details: { retryAfterSeconds } })
+}
+
+const refusals: Readonly<Record<Refused, string>> = {
+  rate: 'this client sends more requests than the endpoint of this node passes on for one client; slow down',
+  'in-flight': 'this client has too many requests under way at the endpoint of this node',
+  'long-running': 'this client has too many watches and streams open at the endpoint of this node',
+}
+
+export function limitFailure(refused: Refused): ApiError {
+  return tooManyRequests(refusals[refused], SLOW_DOWN_SECONDS)
+}
+
+export function requestStalled(stallMs: number): ApiError {
+  const message = `nothing of the request body has come for ${stallMs / 1000} seconds`
+  return new ApiError({ code: 408, reason: 'Timeout', message })
+}
+
+/** A body after a request to switch protocols: one reader would take it for the body, the next for the new protocol. */
+export function upgradeWithBody(): ApiError {
+  const message = 'a request to switch protocols must not have a body'
+  return new ApiError({ code: 400, reason: 'BadRequest', message })
+}

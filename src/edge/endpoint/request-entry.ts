@@ -1,0 +1,65 @@
+/** What is found out about a request before anything is done with it: who calls, for what, and by which connections. */
+import { isLongRunning, parseRequestInfo, type RequestInfo } from '../../kube/request-info.ts'
+import { ApiError } from '../../kube/status/status.ts'
+import type { Exchange } from '../../serving/exchange.ts'
+import type { PoolName } from '../upstream/upstream.ts'
+import type { AcceptedTokens } from './accepted-tokens.ts'
+import { type Caller, callerOf } from './caller.ts'
+import type { CallerKey } from './caller-limits.ts'
+import type { ClientCertificates } from './client-certificate.ts'
+import type { ClientClass } from './endpoint-metrics.ts'
+import { checkTarget, dropConnectionHeaders } from './request-head.ts'
+
+export interface Entry {
+  readonly caller: Caller
+  /** Whom the limits count it for. */
+  readonly key: CallerKey
+  readonly pool: PoolName
+  readonly clientClass: ClientClass
+  /** Undefined where an API server would not understand the path either: it says so itself. */
+  readonly info: RequestInfo | undefined
+  readonly isLong: boolean
+}
+
+export interface EntryOptions {
+  readonly certificates: ClientCertificates
+  readonly accepted: AcceptedTokens
+}
+
+/** Throws an ApiError for a request that goes no further. */
+export function enter(exchange: Exchange, { certificates, accepted }: EntryOptions): Entry {
+  checkTarget(exchange.target)
+  dropConnectionHeaders(exchange.headers)
+  const caller = callerOf(certificates.of(exchange.peer), exchange.headers)
+  const info = infoOf(exchange)
+  const isLong = info !== undefined && isLongRunning(info)
+  return { caller, ...standingOf(caller, exchange.peer.address, accepted), info, isLong }
+}
+
+const nodeKey: CallerKey = { name: 'node', isProven: true }
+
+function standingOf(
+  caller: Caller,
+  address: string,
+  accepted: AcceptedTokens,
+): Pick<Entry, 'key' | 'pool' | 'clientClass'> {
+  if (caller.kind === 'node') return { key: nodeKey, pool: 'node', clientClass: 'node' }
+  const tokenClass = caller.kind === 'token' ? accepted.classOf(caller.hash) : undefined
+  if (caller.kind === 'token' && tokenClass !== undefined)
+    return { key: { name: caller.hash, isProven: true }, pool: 'token', clientClass: tokenClass }
+  return { key: unprovenKey(address), pool: 'open', clientClass: caller.kind === 'token' ? 'token' : 'anonymous' }
+}
+
+/** All who have proven nothing, from one address, are one caller: a new token costs nothing to make up. */
+export function unprovenKey(address: string): CallerKey {
+  return { name: `address ${address}`, isProven: false }
+}
+
+function infoOf({ method, target }: Exchange): RequestInfo | undefined {
+  try {
+    return parseRequestInfo({ method, path: target })
+  } catch (error) {
+    if (error instanceof ApiError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,82 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { MAX_REQUEST_TARGET_LENGTH } from '../../kube/request-info.ts'
+import { RequestHeaders } from '../../serving/exchange.ts'
+import { checkTarget, clientHeaders, dropConnectionHeaders, upstreamHeaders } from './request-head.ts'
+
+const headers = (...pairs: [string, string][]): RequestHeaders => new RequestHeaders(pairs)
+
+describe('checkTarget', () => {
+  it.each(['/', '//api', '/api/v1/%2e%2e', '/a;b', '/a?b=c%20d&e', '/a/../b', '/api/v1/watch/pods?&watch=true'])(
+    'leaves %s to the API server',
+    (target) => expect(() => checkTarget(target)).not.toThrow(),
+  )
+
+  it.each(['', '*', 'a', 'http://x/', '/a b', '/a\tb', '/\u00e4', '/a#b', `/${'a'.repeat(MAX_REQUEST_TARGET_LENGTH)}`])(
+    'refuses %j',
+    (target) => expect(() => checkTarget(target)).toThrow('the request target'),
+  )
+})
+
+describe('upstreamHeaders', () => {
+  it('keeps what a request says and nothing of its connection', () => {
+    const received = headers(
+      ['host', 'x'],
+      ['connection', 'close, x-hop'],
+      ['x-hop', '1'],
+      ['transfer-encoding', 'chunked'],
+      ['expect', '100-continue'],
+      ['proxy-authorization', 'Basic x'],
+      ['keep-alive', '5'],
+      ['upgrade', 'h2c'],
+      ['te', 'gzip'],
+      ['authorization', 'Bearer x'],
+      ['impersonate-group', 'a'],
+      ['impersonate-group', 'b'],
+      ['x-forwarded-for', '10.0.0.1'],
+      ['accept-encoding', 'gzip'],
+    )
+    dropConnectionHeaders(received)
+    expect(upstreamHeaders(received)).toEqual([
+      ['authorization', 'Bearer x'],
+      ['impersonate-group', 'a'],
+      ['impersonate-group', 'b'],
+      ['x-forwarded-for', '10.0.0.1'],
+      ['accept-encoding', 'gzip'],
+    ])
+    expect(upstreamHeaders(received, { plainAnswer: true }).at(-1)).toEqual(['accept-encoding', 'identity'])
+    expect(upstreamHeaders(received, { upgrade: 'websocket' }).slice(-2)).toEqual([
+      ['connection', 'Upgrade'],
+      ['upgrade', 'websocket'],
+    ])
+  })
+
+  it('lets no name of a front proxy through, whatever else stands there', () => {
+    const name = fc.constantFrom('x-remote-user', 'x-remote-group', 'x-remote-uid', 'x-remote-extra-a', 'x-other')
+    fc.assert(
+      fc.property(fc.array(fc.tuple(name, fc.base64String())), (pairs) => {
+        const sent = upstreamHeaders(headers(...pairs))
+        expect(sent.every(([each]) => each === 'x-other')).toBe(true)
+        expect(sent).toHaveLength(pairs.filter(([each]) => each === 'x-other').length)
+      }),
+    )
+  })
+
+  it.each(['a\r\nb: c', 'a\nb', 'a\rb', 'a\0'])('refuses the value %j', (value) => {
+    expect(() => upstreamHeaders(headers(['x-a', value]))).toThrow('control character')
+  })
+})
+
+describe('clientHeaders', () => {
+  it('keeps repeated headers apart and leaves out those of the connection', () => {
+    const received = [
+      ['warning', 'a'],
+      ['connection', 'close'],
+      ['warning', 'b'],
+      ['transfer-encoding', 'chunked'],
+      ['warning', 'c'],
+      ['content-type', 'x'],
+    ] as const
+    expect(clientHeaders(received)).toEqual({ warning: ['a', 'b', 'c'], 'content-type': 'x' })
+  })
+})

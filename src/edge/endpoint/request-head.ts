@@ -1,0 +1,89 @@
+/**
+ * The head of a request on its way up: what belongs to the client's connection stays behind, identities that only a trusted
+ * front proxy may claim are taken away, and what two readers could read differently is refused.
+ */
+import { MAX_REQUEST_TARGET_LENGTH } from '../../kube/request-info.ts'
+import { badRequest } from '../../kube/status/request-errors.ts'
+import type { HeaderList, RequestHeaders, ResponseHeaders } from '../../serving/exchange.ts'
+
+/** Belongs to one connection, or is set anew for the next one. `expect` was answered by us; bodies go up as they come. */
+const ofOneConnection: ReadonlySet<string> = new Set([
+  'connection',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** An API server believes these from a front proxy; no client of ours is one. */
+const frontProxyPrefix = 'x-remote-'
+
+/**
+ * Throws an ApiError for a target that is not a plain path. Double slashes, dots and escapes pass as they are: API servers
+ * read them without tidying up, and so does `parseRequestInfo`.
+ */
+export function checkTarget(target: string): void {
+  if (target.length > MAX_REQUEST_TARGET_LENGTH)
+    throw badRequest(`the request target is longer than ${MAX_REQUEST_TARGET_LENGTH} characters`)
+  if (!target.startsWith('/')) throw badRequest('the request target must be a path that begins with a slash')
+  if (/[^\x21-\x7e]|#/.test(target))
+    throw badRequest('the request target contains characters that must be percent-encoded')
+}
+
+/** Takes away what the client itself calls a matter of its connection; before anything else is read from the headers. */
+export function dropConnectionHeaders(headers: RequestHeaders): void {
+  for (const value of headers.all('connection')) {
+    for (const name of value.split(',')) {
+      const listed = name.trim().toLowerCase()
+      if (listed !== '' && !ofOneConnection.has(listed)) headers.remove(listed)
+    }
+  }
+}
+
+export interface HeadOptions {
+  /** The request asks to switch to this protocol. */
+  readonly upgrade?: string | undefined
+  /** The answer will be looked into: it must come uncompressed. */
+  readonly plainAnswer?: boolean
+}
+
+export function upstreamHeaders(
+  headers: RequestHeaders,
+  { upgrade, plainAnswer = false }: HeadOptions = {},
+): HeaderList {
+  const list: [string, string][] = []
+  for (const [name, values] of headers.entries()) {
+    if (ofOneConnection.has(name) || name.startsWith(frontProxyPrefix)) continue
+    if (plainAnswer && name === 'accept-encoding') continue
+    for (const value of values) list.push([name, checkedValue(name, value)])
+  }
+  if (headers.all('te').some((value) => /\btrailers\b/i.test(value))) list.push(['te', 'trailers'])
+  if (plainAnswer) list.push(['accept-encoding', 'identity'])
+  if (upgrade !== undefined) list.push(['connection', 'Upgrade'], ['upgrade', upgrade])
+  return list
+}
+
+/** Parsers refuse these already; they are the one way to turn a value into further headers. */
+function checkedValue(name: string, value: string): string {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (/[\0\r\n]/.test(value)) throw badRequest(`the header ${name} contains a control character`)
+  return value
+}
+
+/** The answer's headers without what belonged to the connection it came on. */
+export function clientHeaders(list: HeaderList): ResponseHeaders {
+  const headers: ResponseHeaders = {}
+  for (const [name, value] of list) {
+    if (ofOneConnection.has(name)) continue
+    const known = headers[name]
+    if (known === undefined) headers[name] = value
+    else headers[name] = typeof known === 'string' ? [known, value] : [...known, value]
+  }
+  return headers
+}

@@ -1,0 +1,114 @@
+/**
+ * The way of a request through the endpoint: who calls, whether this caller may ask for more now, then up. Every request
+ * ends here exactly once, whatever became of it.
+ */
+import { ApiError } from '../../kube/status/status.ts'
+import type { Exchange, StreamingExchange, UpgradeExchange } from '../../serving/exchange.ts'
+import type { Clock } from '../../telemetry/clock.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+import { type AcceptedTokens, showsAcceptance } from './accepted-tokens.ts'
+import type { CallerLimits, Ticket } from './caller-limits.ts'
+import type { ClientCertificates } from './client-certificate.ts'
+import type { EndpointMetrics } from './endpoint-metrics.ts'
+import { type FilterChoice, type ForwardOptions, forwardExchange } from './forward-exchange.ts'
+import { type ForwardUpgradeOptions, forwardUpgrade } from './forward-upgrade.ts'
+import { answerError, limitFailure, upstreamFailure } from './own-answers.ts'
+import { type Entry, enter, unprovenKey } from './request-entry.ts'
+import { RequestRecord } from './request-record.ts'
+import type { TokenReviews } from './token-review.ts'
+
+export interface RequestServiceOptions {
+  readonly certificates: ClientCertificates
+  readonly accepted: AcceptedTokens
+  readonly limits: CallerLimits
+  readonly reviews: TokenReviews
+  readonly upstream: Upstream
+  readonly filters: FilterChoice
+  readonly metrics: EndpointMetrics
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+type Kind = 'short' | 'long' | 'upgrade'
+
+export class RequestService {
+  readonly #options: RequestServiceOptions
+  readonly #forward: ForwardOptions & ForwardUpgradeOptions
+  readonly #inFlight: Record<Kind, number> = { short: 0, long: 0, upgrade: 0 }
+
+  constructor(options: RequestServiceOptions) {
+    this.#options = options
+    this.#forward = { ...options, judged: (entry, exchange, status) => this.#judge(entry, exchange, status) }
+  }
+
+  get inFlight(): Readonly<Record<Kind, number>> {
+    return this.#inFlight
+  }
+
+  serve(exchange: StreamingExchange): void {
+    void this.#run(exchange, false, (entry, record) => forwardExchange(exchange, entry, record, this.#forward))
+  }
+
+  upgrade(exchange: UpgradeExchange): void {
+    void this.#run(exchange, true, (entry, record) => forwardUpgrade(exchange, entry, record, this.#forward))
+  }
+
+  /** Never rejects. */
+  async #run(
+    exchange: Exchange,
+    isUpgrade: boolean,
+    forward: (entry: Entry, record: RequestRecord) => Promise<void>,
+  ): Promise<void> {
+    const { clock, metrics } = this.#options
+    const record = new RequestRecord(exchange, clock, metrics)
+    let entry: Entry | undefined
+    try {
+      entry = enter(exchange, this.#options)
+      const { delayMs } = this.#admit(entry, record, isUpgrade)
+      record.entered(entry)
+      if (delayMs > 0) await clock.sleep(delayMs, exchange.closed)
+      await forward(entry, record)
+    } catch (error) {
+      this.#failed(exchange, entry, record, error)
+    }
+  }
+
+  #admit({ key, isLong }: Entry, record: RequestRecord, isUpgrade: boolean): Ticket {
+    const { limits, metrics } = this.#options
+    const ticket = limits.admit(key, isLong || isUpgrade)
+    if (typeof ticket === 'string') {
+      metrics.limited(ticket)
+      throw limitFailure(ticket)
+    }
+    if (ticket.delayMs > 0) metrics.limited('delayed')
+    const kind = isUpgrade ? 'upgrade' : isLong ? 'long' : 'short'
+    this.#inFlight[kind] += 1
+    record.whenOver(() => {
+      this.#inFlight[kind] -= 1
+      ticket.release()
+    })
+    return ticket
+  }
+
+  /** What the API server thinks of the caller's token, by how it answered. */
+  #judge({ caller, pool }: Entry, { method, peer }: Exchange, status: number): void {
+    const { accepted, limits } = this.#options
+    if (status === 401 && pool !== 'node') limits.chargeFailure(unprovenKey(peer.address))
+    if (caller.kind !== 'token') return
+    if (status === 401) accepted.forget(caller.hash)
+    else if (showsAcceptance(method, status)) accepted.accept(caller.hash, caller.token)
+  }
+
+  #failed(exchange: Exchange, entry: Entry | undefined, record: RequestRecord, error: unknown): void {
+    const { limits, logger } = this.#options
+    const failure = upstreamFailure(error, exchange.method)
+    const isGone = exchange.closed.aborted
+    // One who asks in vain again and again, or asks and leaves, pays for it with the pace of his next requests.
+    if (entry !== undefined && (failure !== undefined || isGone)) limits.chargeFailure(entry.key)
+    if (isGone || record.isAnswered) return
+    const known = error instanceof ApiError ? error : failure
+    if (known === undefined) logger.error({ err: error, method: exchange.method }, 'a request failed by a defect')
+    record.answered(answerError(exchange, known ?? error))
+  }
+}

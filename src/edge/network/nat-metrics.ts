@@ -1,0 +1,21 @@
+/** Numbers about the address translation that an edge puts on its machine. */
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+export interface NatMetrics {
+  services(count: number): void
+  repaired(): void
+}
+
+export function createNatMetrics(registry: Registry): NatMetrics {
+  const services = new Gauge({
+    name: 'causeway_edge_nat_service_addresses',
+    help: 'Addresses of the service default/kubernetes whose connections this edge sends to its endpoint.',
+    registers: [registry],
+  })
+  const repairs = new Counter({
+    name: 'causeway_edge_nat_repairs_total',
+    help: 'Times that the rules had vanished or were changed, and were put back.',
+    registers: [registry],
+  })
+  return { services: (count) => services.set(count), repaired: () => repairs.inc() }
+}

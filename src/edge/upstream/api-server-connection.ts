@@ -1,0 +1,189 @@
+/**
+ * One TLS connection to the API server, end to end through whatever carries it. Who answers is judged here, after the
+ * handshake and before the first byte of a request, by our own verification, so that a fault says what was expected.
+ */
+import { isIP } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { connect, type TLSSocket } from 'node:tls'
+import type { Certificate } from '../../identity/certificate.ts'
+import { formatName } from '../../identity/distinguished-name.ts'
+import { type PeerCertificates, peerCertificates } from '../../identity/peer.ts'
+import { verifyCertificate } from '../../identity/verify.ts'
+import type { Clock } from '../../telemetry/clock.ts'
+import { UpstreamError } from './upstream.ts'
+import { connectFailure, ImpostorError } from './upstream-error.ts'
+
+/** For the answer of the tunnel and the handshake together: three round trips, on the slowest link a few seconds. */
+export const UPSTREAM_CONNECT_TIMEOUT_MS = 15_000
+
+/** What the connection itself proves. */
+export interface ClientPair {
+  readonly certificatePem: string
+  readonly keyPem: string
+}
+
+export interface ApiServer {
+  /** A stream to the API server; may be given before the far end has answered. Rejects with an `OpenError`. */
+  readonly open: (signal: AbortSignal) => Promise<Duplex>
+  /** The name or IP address that its certificate must speak for, as learnt at joining. */
+  readonly serverName: string
+  /** The Kubernetes CA that was pinned at joining. */
+  readonly trust: () => readonly Certificate[]
+  readonly clock: Clock
+}
+
+export interface ConnectOptions {
+  readonly protocol: 'h2' | 'http/1.1'
+  readonly pair: ClientPair | undefined
+  readonly signal: AbortSignal
+}
+
+export interface SecuredConnection {
+  readonly socket: TLSSocket
+  /** What the tunnel gave. */
+  readonly carrier: Duplex
+  /** Why it ended: what carries it knows best, TLS only sees that it did. */
+  readonly whyLost: () => Error | undefined
+}
+
+/** Rejects with an `UpstreamError`, or with the reason of the signal. */
+export async function connectToApiServer(server: ApiServer, options: ConnectOptions): Promise<SecuredConnection> {
+  const { signal } = options
+  signal.throwIfAborted()
+  const giveUp = new AbortController()
+  const obey = (): void => giveUp.abort(signal.reason)
+  signal.addEventListener('abort', obey, { once: true })
+  const cancelTimer = server.clock.schedule(UPSTREAM_CONNECT_TIMEOUT_MS, () => giveUp.abort(tooLate(server)))
+  try {
+    const stream = await orAborted(server.open(giveUp.signal), giveUp.signal)
+    return await secure(server, options, stream, giveUp.signal)
+  } catch (error) {
+    if (giveUp.signal.aborted) throw giveUp.signal.reason
+    throw connectFailure(error)
+  } finally {
+    cancelTimer()
+    signal.removeEventListener('abort', obey)
+  }
+}
+
+function tooLate({ serverName }: ApiServer): UpstreamError {
+  const seconds = UPSTREAM_CONNECT_TIMEOUT_MS / 1000
+  return new UpstreamError('timeout', `no connection to the API server ${serverName} within ${seconds} s`)
+}
+
+/** A stream that comes after the abort all the same is not left open. */
+async function orAborted(opened: Promise<Duplex>, signal: AbortSignal): Promise<Duplex> {
+  let onAbort = (): void => {}
+  const aborted = new Promise<never>((_resolve, reject) => {
+    onAbort = () => {
+      reject(signal.reason)
+      opened.then((late) => late.destroy()).catch(() => {})
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
+  })
+  try {
+    return await Promise.race([opened, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+async function secure(
+  server: ApiServer,
+  { protocol, pair }: ConnectOptions,
+  stream: Duplex,
+  signal: AbortSignal,
+): Promise<SecuredConnection> {
+  const { serverName } = server
+  const socket = connect({
+    socket: stream,
+    // An address is not sent as a name; it is compared with the certificate all the same.
+    ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
+    ...(pair === undefined ? {} : { cert: pair.certificatePem, key: pair.keyPem }),
+    ALPNProtocols: [protocol],
+    minVersion: 'TLSv1.2',
+    rejectUnauthorized: false,
+  })
+  const whyLost = rememberErrors(stream, socket)
+  try {
+    await handshake(socket, signal)
+    judge(server, protocol, socket)
+    return { socket, carrier: stream, whyLost }
+  } catch (error) {
+    socket.destroy()
+    throw error instanceof UpstreamError ? error : (whyLost() ?? error)
+  }
+}
+
+/** Both are ended together, and neither ever has an error nobody hears. */
+function rememberErrors(stream: Duplex, socket: TLSSocket): () => Error | undefined {
+  let fromStream: Error | undefined
+  let fromSocket: Error | undefined
+  stream.on('error', (error) => {
+    fromStream ??= error
+    socket.destroy(error)
+  })
+  socket.on('error', (error) => {
+    fromSocket ??= error
+  })
+  socket.once('close', () => stream.destroy())
+  return () => fromStream ?? fromSocket
+}
+
+function handshake(socket: TLSSocket, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (action: () => void): void => {
+      signal.removeEventListener('abort', onAbort)
+      socket.removeListener('close', onClose)
+      action()
+    }
+    const onAbort = (): void => settle(() => reject(signal.reason as Error))
+    const onClose = (): void => settle(() => reject(new Error('the connection was closed during the TLS handshake')))
+    signal.addEventListener('abort', onAbort, { once: true })
+    socket.once('close', onClose)
+    socket.once('secureConnect', () => settle(resolve))
+    if (signal.aborted) onAbort()
+  })
+}
+
+/** Throws unless this is the API server. */
+function judge({ serverName, trust, clock }: ApiServer, protocol: string, socket: TLSSocket): void {
+  const trusted = trust()
+  const peer = readPeer(serverName, socket)
+  const verdict = verifyCertificate(peer.certificate, {
+    trust: trusted,
+    intermediates: peer.intermediates,
+    usage: 'serverAuth',
+    ifUsageAbsent: 'accept',
+    atMs: clock.nowMs(),
+    host: serverName,
+  })
+  if (!verdict.ok) throw certificateFault(serverName, `${verdict.message}; ${expected(serverName, peer, trusted)}`)
+  if (socket.alpnProtocol !== protocol)
+    throw new ImpostorError(`the API server ${serverName} does not speak ${protocol} (by ALPN)`)
+}
+
+function readPeer(serverName: string, socket: TLSSocket): PeerCertificates {
+  let peer: PeerCertificates | undefined
+  try {
+    peer = peerCertificates(socket)
+  } catch (cause) {
+    throw certificateFault(serverName, 'it cannot be read', cause)
+  }
+  if (peer === undefined) throw certificateFault(serverName, 'there is none')
+  return peer
+}
+
+function certificateFault(serverName: string, problem: string, cause?: unknown): ImpostorError {
+  return new ImpostorError(`the certificate of the API server ${serverName} is not to be believed: ${problem}`, {
+    cause,
+  })
+}
+
+function expected(serverName: string, { certificate }: PeerCertificates, trust: readonly Certificate[]): string {
+  const names = trust.map(({ subject, subjectKeyId }) => `${formatName(subject)} (key id ${subjectKeyId ?? 'unknown'})`)
+  return (
+    `it names ${formatName(certificate.subject)}, issued by ${formatName(certificate.issuer)}; expected is one for ` +
+    `${serverName} from the CA that was pinned at joining, ${names.join('; ')}`
+  )
+}

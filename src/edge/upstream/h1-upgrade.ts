@@ -1,0 +1,86 @@
+/**
+ * An HTTP/1.1 upgrade at the API server, on a connection of its own: SPDY/3.1 and WebSocket for exec, attach and
+ * port-forward. Whatever is not a 101 is an ordinary answer, as for a caller who may not.
+ */
+import { type ClientRequest, type IncomingMessage, request as startRequest } from 'node:http'
+import { isIPv6 } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { AnswerBody } from './answer-body.ts'
+import type { SecuredConnection } from './api-server-connection.ts'
+import { MAX_HEADER_BLOCK_BYTES } from './h2-connection.ts'
+import { addPairs, type HeaderRecord, pairsOf } from './header-pairs.ts'
+import type { UpgradeAnswer, UpstreamAnswer, UpstreamError, UpstreamRequest } from './upstream.ts'
+import { brokenBy } from './upstream-error.ts'
+
+/** Rejects with an `UpstreamError`, or with the reason of the request's signal; the connection is then ended. */
+export function upgradeOn(
+  { socket, whyLost }: SecuredConnection,
+  serverName: string,
+  request: UpstreamRequest,
+): Promise<UpstreamAnswer | UpgradeAnswer> {
+  return new Promise((resolve, reject) => {
+    const { signal } = request
+    const onAbort = (): void => {
+      socket.destroy()
+      reject(signal.reason as Error)
+    }
+    if (signal.aborted) return onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    socket.once('close', () => signal.removeEventListener('abort', onAbort))
+    const broken = (error?: Error): UpstreamError => brokenBy(whyLost() ?? error)
+    const outgoing = start(socket, serverName, request)
+    outgoing.once('upgrade', (message: IncomingMessage, _socket: Duplex, head: Buffer) => {
+      if (head.length > 0) socket.unshift(head)
+      resolve({ status: 101, headers: pairsOf(message.rawHeaders), stream: socket })
+    })
+    outgoing.once('response', (message) => resolve(answerOf(message, socket, broken)))
+    outgoing.on('error', (error) => {
+      socket.destroy()
+      reject(broken(error))
+    })
+    outgoing.once('close', () => reject(broken()))
+    sendBody(outgoing, request)
+  })
+}
+
+function start(socket: Duplex, serverName: string, { method, target, headers }: UpstreamRequest): ClientRequest {
+  const record = Object.create(null) as HeaderRecord
+  record['host'] = isIPv6(serverName) ? `[${serverName}]` : serverName
+  return startRequest({
+    method,
+    path: target,
+    headers: addPairs(record, headers),
+    createConnection: () => socket,
+    maxHeaderSize: MAX_HEADER_BLOCK_BYTES,
+  })
+}
+
+function sendBody(outgoing: ClientRequest, { body }: UpstreamRequest): void {
+  if (body === undefined) {
+    outgoing.end()
+    return
+  }
+  const cut = (): void => {
+    if (!body.readableEnded) outgoing.destroy(new Error('the body of the request ended before it was complete'))
+  }
+  body.once('error', cut)
+  body.once('close', cut)
+  outgoing.once('close', () => body.unpipe(outgoing))
+  if (body.destroyed) cut()
+  else body.pipe(outgoing)
+}
+
+function answerOf(message: IncomingMessage, socket: Duplex, broken: () => UpstreamError): UpstreamAnswer {
+  message.once('close', () => socket.destroy())
+  const source = {
+    stream: message,
+    fault: () => (message.complete ? undefined : broken()),
+    cancel: () => socket.destroy(),
+  }
+  return {
+    status: message.statusCode ?? 0,
+    headers: pairsOf(message.rawHeaders),
+    body: new AnswerBody(source),
+    trailers: () => pairsOf(message.rawTrailers),
+  }
+}

@@ -1,0 +1,155 @@
+/** An HTTP/2 connection to the API server: its windows, its signs of life, and what it tells its pool. */
+import { type ClientHttp2Session, connect, constants } from 'node:http2'
+import { isIPv6 } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { Clock } from '../../telemetry/clock.ts'
+import { Http2Liveness } from '../../tunnel/grpc/http2-liveness.ts'
+import type { SecuredConnection } from './api-server-connection.ts'
+import { type StreamOutcome, sendOnStream } from './h2-stream.ts'
+import type { UpstreamRequest } from './upstream.ts'
+import { streamWindowBytes } from './windows.ts'
+
+const { NGHTTP2_CANCEL } = constants
+
+/** Often enough to see a dead connection in time, seldom enough for a metered link. */
+export const UPSTREAM_PING_INTERVAL_MS = 15_000
+/** Without an answer for as long the API server counts as gone, and whoever waits for it is told. */
+export const UPSTREAM_DEAD_AFTER_MS = 30_000
+/** Of a whole connection. What is received is booked to its stream at once, so this bounds the flow and not the memory. */
+export const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024
+/** Headers of one request or answer: what an API server takes from its clients. */
+export const MAX_HEADER_BLOCK_BYTES = 1024 * 1024
+/** Headers of one answer; every warning is one. */
+export const MAX_ANSWER_HEADERS = 2_000
+
+export interface H2ConnectionOptions {
+  readonly secured: SecuredConnection
+  readonly serverName: string
+  readonly clock: Clock
+  /** The round trip of the link, where it is known. */
+  readonly rttMs: () => number | undefined
+}
+
+export interface H2ConnectionEvents {
+  /** How many streams the API server takes on this connection. */
+  peerTakes(streams: number): void
+  /** The API server takes no more requests here; those under way go on. */
+  goingAway(): void
+  /** A stream is over. */
+  finished(): void
+  closed(): void
+}
+
+export class H2Connection {
+  readonly #session: ClientHttp2Session
+  readonly #socket: TLSSocket
+  readonly #options: H2ConnectionOptions
+  readonly #events: H2ConnectionEvents
+  readonly #authority: string
+  readonly #liveness: Http2Liveness
+  #streams = 0
+  #windowBytes: number
+  #whyEnded: Error | undefined
+
+  constructor(options: H2ConnectionOptions, events: H2ConnectionEvents) {
+    const { secured, serverName, clock } = options
+    this.#options = options
+    this.#events = events
+    this.#socket = secured.socket
+    this.#authority = isIPv6(serverName) ? `[${serverName}]` : serverName
+    this.#windowBytes = streamWindowBytes(options.rttMs(), 1)
+    this.#session = this.#connect()
+    this.#liveness = new Http2Liveness(this.#session, {
+      clock,
+      intervalMs: UPSTREAM_PING_INTERVAL_MS,
+      deadAfterMs: UPSTREAM_DEAD_AFTER_MS,
+      onDead: () => this.end(new Error(`the API server answers no ping for ${UPSTREAM_DEAD_AFTER_MS / 1000} s`)),
+    })
+    // Node reads the end of a stream below TLS only where somebody reads the socket, and here HTTP/2 does in its own way.
+    const onEnd = (): void => this.end(new Error('the API server has closed the connection'))
+    if (secured.carrier.readableEnded) setImmediate(onEnd)
+    else secured.carrier.once('end', () => setImmediate(onEnd))
+  }
+
+  get isUsable(): boolean {
+    return !this.#session.closed && !this.#session.destroyed
+  }
+
+  /** The receive window of each stream. */
+  get windowBytes(): number {
+    return this.#windowBytes
+  }
+
+  /** Sends a request for which the pool has counted a stream. */
+  send(request: UpstreamRequest): Promise<StreamOutcome> {
+    this.#streams += 1
+    this.#fitWindow()
+    return sendOnStream(request, {
+      session: this.#session,
+      authority: this.#authority,
+      whyLost: () => this.#whyEnded ?? this.#options.secured.whyLost(),
+      onClose: () => {
+        this.#streams -= 1
+        this.#events.finished()
+      },
+    })
+  }
+
+  /** More room for each stream where there are few of them, or where the link has become longer. */
+  review(): void {
+    const bytes = this.#fittingWindow()
+    if (bytes !== this.#windowBytes) this.#setWindow(bytes)
+  }
+
+  /** Ends the connection and whatever is under way on it. */
+  end(reason = new Error('the connection is not needed any more')): void {
+    this.#whyEnded ??= reason
+    this.#liveness.stop()
+    this.#session.destroy(reason, NGHTTP2_CANCEL)
+    this.#socket.destroy()
+  }
+
+  #connect(): ClientHttp2Session {
+    const socket = this.#socket
+    const session = connect(`https://${this.#authority}`, {
+      createConnection: () => socket,
+      settings: {
+        enablePush: false,
+        initialWindowSize: this.#windowBytes,
+        maxHeaderListSize: MAX_HEADER_BLOCK_BYTES,
+      },
+      maxSendHeaderBlockLength: MAX_HEADER_BLOCK_BYTES,
+      maxHeaderListPairs: MAX_ANSWER_HEADERS,
+    })
+    session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW_BYTES))
+    session.on('remoteSettings', ({ maxConcurrentStreams }) =>
+      this.#events.peerTakes(maxConcurrentStreams ?? Number.POSITIVE_INFINITY),
+    )
+    session.once('goaway', () => this.#events.goingAway())
+    session.on('error', (error: Error) => {
+      this.#whyEnded ??= error
+    })
+    session.once('close', () => {
+      this.#liveness.stop()
+      this.#socket.destroy()
+      this.#events.closed()
+    })
+    return session
+  }
+
+  #fittingWindow(): number {
+    return streamWindowBytes(this.#options.rttMs() ?? this.#liveness.rttMs, this.#streams)
+  }
+
+  /** Every new stream shares the budget; room is given back only now and then, not with each stream that ends. */
+  #fitWindow(): void {
+    const bytes = this.#fittingWindow()
+    if (bytes < this.#windowBytes) this.#setWindow(bytes)
+  }
+
+  #setWindow(bytes: number): void {
+    if (!this.isUsable) return
+    this.#windowBytes = bytes
+    this.#session.settings({ initialWindowSize: bytes })
+  }
+}

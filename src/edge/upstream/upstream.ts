@@ -1,0 +1,97 @@
+/**
+ * How the endpoint reaches the API server: TLS end to end, through the tunnel. Connections are pooled by the credential they
+ * carry themselves, because an API server prefers the certificate of a connection over the token of a request.
+ */
+import type { Duplex, Readable } from 'node:stream'
+
+/**
+ * Which credential the connection itself carries; connections of different pools never mix. `node`: the node's Kubernetes
+ * client certificate. `token`: none, for tokens the API server has accepted. `open`: none, for everybody else.
+ */
+export type PoolName = 'node' | 'token' | 'open'
+
+/** In the order of the wire, names in lower case; a name may stand several times. */
+export type HeaderPairs = readonly (readonly [name: string, value: string])[]
+
+export interface UpstreamRequest {
+  readonly pool: PoolName
+  readonly method: string
+  /** Path and query, as the client sent them. */
+  readonly target: string
+  /** Cleaned by the caller: nothing that belongs to one connection only, and no `host`. */
+  readonly headers: HeaderPairs
+  readonly body: Readable | undefined
+  /** The trailers of `body`, asked for once it has ended. */
+  readonly trailers?: (() => HeaderPairs) | undefined
+  /** Aborts when nobody wants the answer any more: what is sent and what comes are reset at once. */
+  readonly signal: AbortSignal
+}
+
+export interface UpstreamAnswer {
+  readonly status: number
+  readonly headers: HeaderPairs
+  /** Fails with an `UpstreamError` where the answer is cut off. Whoever does not read it to its end destroys it. */
+  readonly body: Readable
+  /** Complete once `body` has ended. */
+  trailers(): HeaderPairs
+}
+
+export interface UpgradeAnswer {
+  readonly status: 101
+  readonly headers: HeaderPairs
+  /** Raw bytes of the new protocol, the first one after the head of the answer included. */
+  readonly stream: Duplex
+}
+
+export interface PoolStatus {
+  readonly pool: PoolName
+  readonly connections: number
+  readonly streams: number
+  readonly waiting: number
+  /** Why the last connection did not come about, until one does. */
+  readonly lastError: string | undefined
+}
+
+export interface UpstreamStatus {
+  readonly pools: readonly PoolStatus[]
+  /** Upgraded connections, which belong to no pool. */
+  readonly upgrades: number
+}
+
+export interface Upstream {
+  readonly status: UpstreamStatus
+  /** Resolves with the head of the answer; rejects with an `UpstreamError`, or with the reason of the request's signal. */
+  request(request: UpstreamRequest): Promise<UpstreamAnswer>
+  /** For HTTP/1.1 upgrades; `headers` names the protocol in `connection` and `upgrade`. Any status but 101 is an answer. */
+  upgrade(request: UpstreamRequest): Promise<UpstreamAnswer | UpgradeAnswer>
+}
+
+/**
+ * `offline`: no link to any hub. `unreachable`: there is a link, but no API server that can be believed behind it.
+ * `timeout`: no connection in time. `broken`: the connection ended under the request. `overloaded`: a limit of ours.
+ */
+export type UpstreamErrorKind = 'offline' | 'unreachable' | 'timeout' | 'broken' | 'overloaded'
+
+export class UpstreamError extends Error {
+  override readonly name = 'UpstreamError'
+  readonly kind: UpstreamErrorKind
+  readonly retryAfterSeconds: number
+
+  constructor(
+    kind: UpstreamErrorKind,
+    message: string,
+    options: ErrorOptions & { readonly retryAfterSeconds?: number } = {},
+  ) {
+    super(message, options)
+    this.kind = kind
+    this.retryAfterSeconds = options.retryAfterSeconds ?? defaultRetryAfterSeconds[kind]
+  }
+}
+
+const defaultRetryAfterSeconds: Readonly<Record<UpstreamErrorKind, number>> = {
+  offline: 5,
+  unreachable: 5,
+  timeout: 5,
+  broken: 1,
+  overloaded: 1,
+}

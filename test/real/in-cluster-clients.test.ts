@@ -1,0 +1,155 @@
+/**
+ * Unmodified in-cluster clients with nothing but their service account: kubectl and small programs around the published
+ * libraries. Each prints the same lines: who it is, the pods it lists, what became of a ConfigMap it wrote, the ConfigMaps
+ * it starts to watch from, and what happens to the one named `signal` until that is gone. The API server's audit log has
+ * what each of them asked, which must be the same whatever address they were given.
+ */
+import { execFileSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { buildFolder, clientPrograms, isBuilt, sourceFolder } from '../../tools/clients/catalogue.ts'
+import { peersDirectory } from './control-plane.ts'
+import { type ControlPlane, describeReal, kubectl, startControlPlane } from './harness.ts'
+import { type AuditLog, prepareAuditLog } from './in-cluster-clients/audit.ts'
+import { missingForPods, PodProcess } from './in-cluster-clients/pod.ts'
+import { expectedRequests } from './in-cluster-clients/requests.ts'
+
+interface Client {
+  readonly name: string
+  readonly command: readonly string[]
+  readonly missing: readonly string[]
+}
+
+const account = 'worker'
+
+const clients: readonly Client[] = [
+  { name: 'kubectl', command: ['sh', join(sourceFolder('kubectl'), 'main.sh')], missing: [] },
+  ...clientPrograms.map((program) => ({
+    name: program.name,
+    command: program.command(buildFolder(program)),
+    missing: isBuilt(program) ? [] : ['build of it, which "npm run clients" makes'],
+  })),
+]
+
+/** The addresses under test: what the clients are told that the API server is. */
+const addresses: Readonly<Record<string, (plane: ControlPlane) => URL>> = {
+  direct: (plane) => new URL(plane.server),
+}
+
+/** All that stands in a client's namespace before it starts. */
+function manifestOf(namespace: string): string {
+  const metadata = (name: string) => ({ name, namespace })
+  const pod = { containers: [{ name: 'main', image: 'none' }] }
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: account }
+  const rules = [
+    { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
+    {
+      apiGroups: [''],
+      resources: ['configmaps'],
+      verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
+    },
+  ]
+  const items = [
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: metadata(account) },
+    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: metadata(account), rules },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata: metadata(account),
+      roleRef,
+      subjects: [{ kind: 'ServiceAccount', name: account, namespace }],
+    },
+    ...['one', 'two'].map((name) => ({ apiVersion: 'v1', kind: 'Pod', metadata: metadata(name), spec: pod })),
+    ...['defaults', 'settings'].map((name) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata(name) })),
+  ]
+  return JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
+}
+
+function strangerCertificate(): string {
+  const args = 'req -x509 -newkey rsa:2048 -nodes -keyout /dev/null -subj /CN=stranger -days 2'
+  return execFileSync('openssl', args.split(' '), { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+}
+
+describeReal(
+  'in-cluster clients',
+  () => {
+    let plane: ControlPlane
+    let audit: AuditLog
+    let caPem: string
+
+    beforeAll(async () => {
+      audit = await prepareAuditLog()
+      plane = await startControlPlane({ apiServerFlags: audit.flags })
+      caPem = await readFile(plane.caFile, 'utf8')
+    })
+
+    afterAll(async () => {
+      await plane?.stop()
+      await audit?.remove()
+    })
+
+    async function start(client: Client, namespace: string, server: URL, ca: string): Promise<PodProcess> {
+      await kubectl(plane, ['create', '--filename=-'], manifestOf(namespace))
+      const program = await PodProcess.start({
+        host: server.hostname,
+        port: Number(server.port),
+        caPem: ca,
+        token: (await kubectl(plane, ['create', 'token', account, '--namespace', namespace])).trim(),
+        namespace,
+        command: client.command,
+        path: [peersDirectory(), process.env['PATH']].join(delimiter),
+      })
+      onTestFinished(() => program.stop())
+      return program
+    }
+
+    for (const [address, serverOf] of Object.entries(addresses))
+      for (const client of clients)
+        describeReal(
+          `${client.name}, ${address}`,
+          () => {
+            it('knows itself, lists, writes, and sees what happens', async () => {
+              const namespace = `${client.name}-${address}`
+              const onSignal = (verb: string, ...args: string[]) =>
+                kubectl(plane, [verb, 'configmap', 'signal', '--namespace', namespace, ...args])
+              const program = await start(client, namespace, serverOf(plane), caPem)
+              await program.until('watching')
+              await onSignal('create', '--from-literal=phase=one')
+              await program.until('seen')
+              await onSignal('patch', '--patch={"data":{"phase":"two"}}')
+              await program.until('seen')
+              await onSignal('delete')
+              await program.until('gone')
+
+              expect(await program.end()).toMatchObject({ code: 0 })
+              const user = `system:serviceaccount:${namespace}:${account}`
+              expect(program.transcript).toEqual([
+                { step: 'identity', user },
+                { step: 'pods', names: ['one', 'two'] },
+                { step: 'written', phase: 'updated' },
+                { step: 'watching', names: ['defaults', 'settings'] },
+                { step: 'seen', phase: 'one' },
+                { step: 'seen', phase: 'two' },
+                { step: 'gone' },
+              ])
+              await expect.poll(() => audit.requestsOf(user)).toEqual(expectedRequests[client.name])
+            })
+
+            it('refuses a server that its ca.crt did not sign', async () => {
+              const namespace = `${client.name}-${address}-stranger`
+              const program = await start(client, namespace, serverOf(plane), strangerCertificate())
+              const { code, errors } = await program.end()
+              expect(code).not.toBe(0)
+              expect(errors).toMatch(/certificate|PKIX/i)
+              expect(await audit.requestsOf(`system:serviceaccount:${namespace}:${account}`)).toEqual([])
+            })
+          },
+          [],
+          client.missing,
+        )
+  },
+  ['etcd', 'kube-apiserver', 'kubectl'],
+  missingForPods(),
+)

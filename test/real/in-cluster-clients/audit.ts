@@ -1,0 +1,54 @@
+/** The audit log of a real kube-apiserver: what each caller asked, in a form that is the same in every run. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+interface AuditEvent {
+  readonly verb: string
+  readonly requestURI: string
+  readonly userAgent?: string
+  readonly user: { readonly username: string }
+  readonly responseStatus?: { readonly code: number }
+}
+
+export interface AuditLog {
+  /** For the kube-apiserver that is to write it. */
+  readonly flags: readonly string[]
+  /** `verb URI status User-Agent` of every request of that user, each once. */
+  requestsOf(username: string): Promise<string[]>
+  remove(): Promise<void>
+}
+
+const policy = {
+  apiVersion: 'audit.k8s.io/v1',
+  kind: 'Policy',
+  // A watch is written when it starts: it ends only some time after its client went.
+  omitStages: ['RequestReceived'],
+  rules: [{ level: 'Metadata' }],
+}
+
+export async function prepareAuditLog(): Promise<AuditLog> {
+  const directory = await mkdtemp(join(tmpdir(), 'causeway-audit-'))
+  const policyFile = join(directory, 'policy.json')
+  const logFile = join(directory, 'audit.log')
+  await writeFile(policyFile, JSON.stringify(policy))
+  return {
+    flags: [`--audit-policy-file=${policyFile}`, `--audit-log-path=${logFile}`],
+    requestsOf: async (username) => {
+      const lines = (await readFile(logFile, 'utf8')).split('\n').slice(0, -1)
+      const events = lines.map((line) => JSON.parse(line) as AuditEvent)
+      return [...new Set(events.filter(({ user }) => user.username === username).map(describe))].toSorted()
+    },
+    remove: () => rm(directory, { recursive: true, force: true }),
+  }
+}
+
+function describe({ verb, requestURI, userAgent = '', responseStatus }: AuditEvent): string {
+  const uri = requestURI
+    .replace(/\/namespaces\/[^/?]+/, '/namespaces/NAMESPACE')
+    .replace(/resourceVersion=[1-9]\d*/, 'resourceVersion=VERSION')
+    .replace(/timeout(Seconds)?=\w+/g, 'timeout$1=TIME')
+  // Whatever follows the product is about this machine.
+  const product = userAgent.split(/[\s/]/, 1)[0]
+  return `${verb} ${uri} ${responseStatus?.code}${product === '' ? '' : ` ${product}`}`
+}
