@@ -1,4 +1,6 @@
 /** A server that cannot start as it was told to: the message says what to mend, and where. */
-export class SetupError extends Error {
+import { ExplainedError } from '../telemetry/explained-error.ts'
+
+export class SetupError extends ExplainedError {
   override readonly name = 'SetupError'
 }

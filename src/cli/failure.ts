@@ -1,6 +1,7 @@
 /**
  * How a command ends: the exit codes, and the errors that carry one. Any other error is a defect of ours.
  */
+import { ExplainedError } from '../telemetry/explained-error.ts'
 
 export const EXIT_CODES = {
   done: 0,
@@ -10,7 +11,7 @@ export const EXIT_CODES = {
 } as const
 
 /** The command was understood and could not do its work. */
-export class CommandError extends Error {
+export class CommandError extends ExplainedError {
   override readonly name: string = 'CommandError'
   readonly exitCode: number = EXIT_CODES.failed
 }

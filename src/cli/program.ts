@@ -2,23 +2,11 @@
  * The command line: one file per command, put together here.
  */
 import { Command, CommanderError } from 'commander'
-import { addApiServerCommand } from './apiserver.ts'
+import { ExplainedError } from '../telemetry/explained-error.ts'
 import { BUILD } from './build.ts'
-import { addCaCommand } from './ca.ts'
-import { addConfigCommand } from './config.ts'
 import type { CommandContext } from './context.ts'
-import { addDoctorCommand } from './doctor.ts'
-import { addEdgeCommand } from './edge.ts'
-import { isExplained } from './explained-errors.ts'
 import { CommandError, EXIT_CODES, LoggedError } from './failure.ts'
-import { addHubCommand } from './hub.ts'
-import { addNodesCommand } from './nodes.ts'
 import { print } from './print.ts'
-import { addRunCommand } from './run.ts'
-import { addStatusCommand } from './status.ts'
-import { addTokenCommand } from './token.ts'
-import { addUpCommand } from './up.ts'
-import { addVersionCommand } from './version.ts'
 
 const HELP = `
 Every flag of the roles (up, apiserver, hub, edge) is also a key in a YAML file
@@ -42,13 +30,31 @@ Examples:
   causeway config print -o wide    every setting and where it comes from
 `
 
+type AddCommand = (program: Command, context: CommandContext) => void
+
+/** In the order of `--help`. */
+const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  up: async () => (await import('./up.ts')).addUpCommand,
+  apiserver: async () => (await import('./apiserver.ts')).addApiServerCommand,
+  hub: async () => (await import('./hub.ts')).addHubCommand,
+  edge: async () => (await import('./edge.ts')).addEdgeCommand,
+  run: async () => (await import('./run.ts')).addRunCommand,
+  token: async () => (await import('./token.ts')).addTokenCommand,
+  nodes: async () => (await import('./nodes.ts')).addNodesCommand,
+  ca: async () => (await import('./ca.ts')).addCaCommand,
+  status: async () => (await import('./status.ts')).addStatusCommand,
+  doctor: async () => (await import('./doctor.ts')).addDoctorCommand,
+  config: async () => (await import('./config.ts')).addConfigCommand,
+  version: async () => (await import('./version.ts')).addVersionCommand,
+}
+
 /** Longer lines are hard to read, however wide the terminal. */
 const MAX_HELP_COLUMNS = 110
 
 /** Runs one command to its end and returns the exit code. */
 export async function runProgram(args: readonly string[], context: CommandContext): Promise<number> {
   let help = ''
-  const program = createProgram(context, (text) => {
+  const program = await createProgram(args, context, (text) => {
     help += text
   })
   try {
@@ -70,7 +76,11 @@ async function parse(program: Command, args: readonly string[]): Promise<void> {
 }
 
 /** `writeHelp` gets what `--help` and `--version` say. */
-function createProgram(context: CommandContext, writeHelp: (text: string) => void): Command {
+async function createProgram(
+  args: readonly string[],
+  context: CommandContext,
+  writeHelp: (text: string) => void,
+): Promise<Command> {
   const program = new Command('causeway')
     .description('The road between an edge site and its Kubernetes control plane.')
     .version(BUILD.version, '-V, --version', 'print the version')
@@ -83,26 +93,21 @@ function createProgram(context: CommandContext, writeHelp: (text: string) => voi
       writeErr: (text) => context.stderr.write(text),
       getOutHelpWidth: () => Math.min(context.stdout.columns ?? MAX_HELP_COLUMNS, MAX_HELP_COLUMNS),
     })
-  addUpCommand(program, context)
-  addApiServerCommand(program, context)
-  addHubCommand(program, context)
-  addEdgeCommand(program, context)
-  addRunCommand(program, context)
-  addTokenCommand(program, context)
-  addNodesCommand(program, context)
-  addCaCommand(program, context)
-  addStatusCommand(program, context)
-  addDoctorCommand(program, context)
-  addConfigCommand(program, context)
-  addVersionCommand(program, context)
+  for (const load of loadersFor(args)) (await load())(program, context)
   return program
+}
+
+/** Only what is asked for: an edge has no use for the code of an API server, nor memory to give to it. */
+function loadersFor([name = '']: readonly string[]): readonly (() => Promise<AddCommand>)[] {
+  const named = Object.hasOwn(commands, name) ? commands[name] : undefined
+  return named === undefined ? Object.values(commands) : [named]
 }
 
 function report(error: unknown, { stderr }: CommandContext): number {
   // Commander has printed its own; what it calls an error is a wrong command line.
   if (error instanceof CommanderError) return EXIT_CODES.usage
   if (error instanceof LoggedError) return error.exitCode
-  if (isExplained(error)) {
+  if (error instanceof ExplainedError) {
     stderr.write(`error: ${error.message}\n`)
     return error instanceof CommandError ? error.exitCode : EXIT_CODES.failed
   }

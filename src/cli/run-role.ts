@@ -2,13 +2,13 @@
  * What all long-running commands do around their parts: open the log, run until a signal, say the last word.
  */
 
+import { ExplainedError } from '../telemetry/explained-error.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
 import { Lifecycle } from '../telemetry/lifecycle.ts'
 import { type ListenAddress, ListenError } from '../telemetry/listen.ts'
 import { componentLogger, createLogger, type Logger } from '../telemetry/logger.ts'
 import { flagOf, type Role, variableOf } from './config/option.ts'
 import type { CommandContext } from './context.ts'
-import { isExplained } from './explained-errors.ts'
 import { LoggedError } from './failure.ts'
 import { stopOnSignals } from './signals.ts'
 
@@ -71,7 +71,7 @@ export async function runRole(
 function logged(logger: Logger, run: RoleRun, error: unknown): LoggedError {
   const failure = new LoggedError(`${run.name} failed`, { cause: error })
   if (error instanceof ListenError) logger.fatal(`${error.message}; ${run.addressRemedy(error)}`)
-  else if (isExplained(error)) logger.fatal(error.message)
+  else if (error instanceof ExplainedError) logger.fatal(error.message)
   else logger.fatal({ err: error }, 'unexpected error')
   return failure
 }

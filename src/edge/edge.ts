@@ -2,11 +2,13 @@
  * The edge as one part of a process: finds out who it is, joins if it must, keeps that identity good, and holds the links to
  * its hubs. Without a link it starts all the same, with what is on its disk.
  */
+
 import { randomInt } from 'node:crypto'
 import type { Registry } from 'prom-client'
 import type { CertificatePair } from '../identity/pair-file.ts'
 import type { Dial } from '../kube/client/connector.ts'
 import type { Clock } from '../telemetry/clock.ts'
+import { ExplainedError } from '../telemetry/explained-error.ts'
 import { HEALTHY, type Health, unhealthy } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
@@ -54,7 +56,7 @@ export interface EdgeOptions {
   readonly network: EdgeNetworkSettings
 }
 
-export class NotJoinedError extends Error {
+export class NotJoinedError extends ExplainedError {
   override readonly name = 'NotJoinedError'
 }
 

@@ -1,4 +1,5 @@
 /** The one error this folder throws: a code for programs, a sentence for people. */
+import { ExplainedError } from '../telemetry/explained-error.ts'
 
 export type IdentityErrorCode =
   | 'too-large'
@@ -27,7 +28,7 @@ export type IdentityErrorCode =
   | 'unreadable-file'
   | 'unwritable-file'
 
-export class IdentityError extends Error {
+export class IdentityError extends ExplainedError {
   override readonly name = 'IdentityError'
   readonly code: IdentityErrorCode
 

@@ -2,8 +2,10 @@
  * Join tokens: `hex(sha256(CA DER)).JWT`. The first part lets an edge recognise the hub's CA, which it fetches from a stranger;
  * the JWT lets the hub recognise the edge. The signing key is a random one that serves for nothing else.
  */
+
 import { createHash } from 'node:crypto'
 import { decodeJwt, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
+import { ExplainedError } from '../telemetry/explained-error.ts'
 import type { Certificate } from './certificate.ts'
 
 /** Well above any token of ours; what is longer was not made by us. */
@@ -47,7 +49,7 @@ export interface JoinToken {
 
 export type JoinTokenProblem = 'malformed' | 'foreign' | 'expired' | 'not-yet-valid'
 
-export class JoinTokenError extends Error {
+export class JoinTokenError extends ExplainedError {
   override readonly name = 'JoinTokenError'
   readonly problem: JoinTokenProblem
 

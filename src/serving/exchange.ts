@@ -86,6 +86,8 @@ export interface StreamedResponse extends ResponseStream {
   onDrain(listener: () => void): void
   /** Trailers pass only where the head announced them in `trailer`. */
   end(trailers?: HeaderList): void
+  /** The last piece and the end in one: they need one packet, not two. */
+  endWith(chunk: Buffer): void
 }
 
 /** An exchange as somebody needs it who passes on what comes: both bodies flow, each with back-pressure. */

@@ -90,6 +90,7 @@ export class Http1Exchange implements StreamingExchange {
         if (trailers.length > 0 && response.chunkedEncoding) response.addTrailers(trailers.map(([...pair]) => pair))
         response.end()
       },
+      endWith: (chunk) => void response.end(chunk),
     }
   }
 

@@ -96,6 +96,7 @@ export class Http2Exchange implements StreamingExchange {
         if (waitForTrailers) stream.once('wantTrailers', () => stream.sendTrailers(merged(trailers)))
         stream.end()
       },
+      endWith: (chunk) => void stream.end(chunk),
     }
   }
 

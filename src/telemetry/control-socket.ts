@@ -2,9 +2,11 @@
  * The control socket of a role: a unix socket in its data folder by which the person who may read that folder asks the running
  * process how it is. It only tells; whatever changes something goes through the cluster, with that person's own rights.
  */
+
 import { chmodSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { ExplainedError } from './explained-error.ts'
 import { HttpDrain } from './http-drain.ts'
 import type { Part, RunningPart } from './lifecycle.ts'
 
@@ -20,7 +22,7 @@ export const CONTROL_REQUEST_TIMEOUT_MS = 5_000
 /** Each answers one path with a value that is printed as JSON. */
 export type ControlAnswers = Readonly<Record<string, () => unknown>>
 
-export class ControlSocketError extends Error {
+export class ControlSocketError extends ExplainedError {
   override readonly name = 'ControlSocketError'
 }
 

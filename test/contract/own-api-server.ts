@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { ApiServer } from '../../src/apiserver/api-server.ts'
-import { REPLACEABLE_CONTROLLERS, type ReplaceableController } from '../../src/apiserver/controllers/controllers.ts'
+import { REPLACEABLE_CONTROLLERS, type ReplaceableController } from '../../src/apiserver/controllers/replaceable.ts'
 import { MemoryStore } from '../../src/apiserver/storage/memory-store.ts'
 import {
   type ConnectionConfig,

@@ -5,7 +5,18 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { endAll, type Launched, launch, makeWorkingDir, run } from './harness.ts'
 
-const EPHEMERAL = ['--health-address', '127.0.0.1:0', '--secure-port', '0', '--hub-port', '0', '--edge-port', '0', '--endpoint-port', '0']
+const EPHEMERAL = [
+  '--health-address',
+  '127.0.0.1:0',
+  '--secure-port',
+  '0',
+  '--hub-port',
+  '0',
+  '--edge-port',
+  '0',
+  '--endpoint-port',
+  '0',
+]
 
 let workingDir: string
 const sockets: Socket[] = []

@@ -2,7 +2,7 @@
  * Unmodified in-cluster clients with nothing but their service account: kubectl and small programs around the published
  * libraries. Each prints the same lines: who it is, the pods it lists, what became of a ConfigMap it wrote, the ConfigMaps
  * it starts to watch from, and what happens to the one named `signal` until that is gone. The API server's audit log has
- * what each of them asked, which must be the same whatever address they were given.
+ * what each of them asked, which must be the same whether they were given its own address or that of an edge's endpoint.
  */
 import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -10,9 +10,10 @@ import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { buildFolder, clientPrograms, isBuilt, sourceFolder } from '../../tools/clients/catalogue.ts'
 import { peersDirectory } from './control-plane.ts'
-import { type ControlPlane, describeReal, kubectl, startControlPlane } from './harness.ts'
+import { EndpointWorld } from './endpoint-transparency-edge.ts'
+import { type ControlPlane, describeReal, kubectl } from './harness.ts'
 import { type AuditLog, prepareAuditLog } from './in-cluster-clients/audit.ts'
-import { missingForPods, PodProcess } from './in-cluster-clients/pod.ts'
+import { type Line, missingForPods, PodProcess } from './in-cluster-clients/pod.ts'
 import { expectedRequests } from './in-cluster-clients/requests.ts'
 
 interface Client {
@@ -33,8 +34,9 @@ const clients: readonly Client[] = [
 ]
 
 /** The addresses under test: what the clients are told that the API server is. */
-const addresses: Readonly<Record<string, (plane: ControlPlane) => URL>> = {
-  direct: (plane) => new URL(plane.server),
+const addresses: Readonly<Record<string, (world: EndpointWorld) => URL>> = {
+  directly: ({ plane }) => new URL(plane.server),
+  'at-the-edge': ({ endpoint }) => new URL(endpoint),
 }
 
 /** All that stands in a client's namespace before it starts. */
@@ -75,18 +77,20 @@ function strangerCertificate(): string {
 describeReal(
   'in-cluster clients',
   () => {
+    let world: EndpointWorld
     let plane: ControlPlane
     let audit: AuditLog
     let caPem: string
 
     beforeAll(async () => {
       audit = await prepareAuditLog()
-      plane = await startControlPlane({ apiServerFlags: audit.flags })
+      world = await EndpointWorld.start({ apiServerFlags: audit.flags })
+      ;({ plane } = world)
       caPem = await readFile(plane.caFile, 'utf8')
     })
 
     afterAll(async () => {
-      await plane?.stop()
+      await world?.stop()
       await audit?.remove()
     })
 
@@ -105,27 +109,32 @@ describeReal(
       return program
     }
 
-    for (const [address, serverOf] of Object.entries(addresses))
-      for (const client of clients)
-        describeReal(
-          `${client.name}, ${address}`,
-          () => {
-            it('knows itself, lists, writes, and sees what happens', async () => {
-              const namespace = `${client.name}-${address}`
-              const onSignal = (verb: string, ...args: string[]) =>
-                kubectl(plane, [verb, 'configmap', 'signal', '--namespace', namespace, ...args])
-              const program = await start(client, namespace, serverOf(plane), caPem)
-              await program.until('watching')
-              await onSignal('create', '--from-literal=phase=one')
-              await program.until('seen')
-              await onSignal('patch', '--patch={"data":{"phase":"two"}}')
-              await program.until('seen')
-              await onSignal('delete')
-              await program.until('gone')
+    /** To its end, while what it watches comes, changes and goes. */
+    async function work(client: Client, namespace: string, server: URL): Promise<readonly Line[]> {
+      const onSignal = (verb: string, ...args: string[]) =>
+        kubectl(plane, [verb, 'configmap', 'signal', '--namespace', namespace, ...args])
+      const program = await start(client, namespace, server, caPem)
+      await program.until('watching')
+      await onSignal('create', '--from-literal=phase=one')
+      await program.until('seen')
+      await onSignal('patch', '--patch={"data":{"phase":"two"}}')
+      await program.until('seen')
+      await onSignal('delete')
+      await program.until('gone')
+      expect(await program.end()).toMatchObject({ code: 0 })
+      return program.transcript
+    }
 
-              expect(await program.end()).toMatchObject({ code: 0 })
+    for (const client of clients)
+      describeReal(
+        client.name,
+        () => {
+          it('knows itself, lists, writes, and sees what happens, by the same requests at every address', async () => {
+            const userAgents: (readonly string[])[] = []
+            for (const [address, serverOf] of Object.entries(addresses)) {
+              const namespace = `${client.name}-${address}`
               const user = `system:serviceaccount:${namespace}:${account}`
-              expect(program.transcript).toEqual([
+              expect(await work(client, namespace, serverOf(world)), address).toEqual([
                 { step: 'identity', user },
                 { step: 'pods', names: ['one', 'two'] },
                 { step: 'written', phase: 'updated' },
@@ -134,22 +143,30 @@ describeReal(
                 { step: 'seen', phase: 'two' },
                 { step: 'gone' },
               ])
-              await expect.poll(() => audit.requestsOf(user)).toEqual(expectedRequests[client.name])
-            })
+              const requests = expect.poll(() => audit.requestsOf(user), { message: address })
+              await requests.toEqual(expectedRequests[client.name])
+              userAgents.push(await audit.userAgentsOf(user))
+            }
+            const [atTheServer, ...elsewhere] = userAgents
+            expect(elsewhere).toEqual([atTheServer])
+          })
 
-            it('refuses a server that its ca.crt did not sign', async () => {
+          it.each(Object.entries(addresses))(
+            'refuses a server that its ca.crt did not sign, %s',
+            async (address, serverOf) => {
               const namespace = `${client.name}-${address}-stranger`
-              const program = await start(client, namespace, serverOf(plane), strangerCertificate())
+              const program = await start(client, namespace, serverOf(world), strangerCertificate())
               const { code, errors } = await program.end()
               expect(code).not.toBe(0)
               expect(errors).toMatch(/certificate|PKIX/i)
               expect(await audit.requestsOf(`system:serviceaccount:${namespace}:${account}`)).toEqual([])
-            })
-          },
-          [],
-          client.missing,
-        )
+            },
+          )
+        },
+        [],
+        client.missing,
+      )
   },
-  ['etcd', 'kube-apiserver', 'kubectl'],
+  ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl'],
   missingForPods(),
 )

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Attributes } from './authorizer.ts'
-import { type AuthorizationMode, allowsAnonymous } from './modes.ts'
+import type { AuthorizationMode } from './mode-names.ts'
+import { allowsAnonymous } from './modes.ts'
 import { NodeGraph } from './node/graph.ts'
 import { RbacView } from './rbac/view.ts'
 import { standardAuthorizer } from './standard-authorizer.ts'

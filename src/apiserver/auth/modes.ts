@@ -1,13 +1,10 @@
 /** The ways of deciding that `--authorization-mode` names, each one an authorizer. */
 import { ALLOWED, type Authorizer, NO_RULES, noOpinion } from './authorizer.ts'
+import type { AuthorizationMode } from './mode-names.ts'
 import { NodeAuthorizer } from './node/authorizer.ts'
 import type { NodeGraph } from './node/graph.ts'
 import { RbacAuthorizer } from './rbac/authorizer.ts'
 import type { RbacSource } from './rbac/view.ts'
-
-export const AUTHORIZATION_MODES = ['Node', 'RBAC', 'AlwaysAllow', 'AlwaysDeny'] as const
-
-export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number]
 
 export interface Policy {
   readonly graph: NodeGraph

@@ -1,6 +1,7 @@
 /** The authorization of an API server: its modes in the given order, behind what is always open. */
 import type { Authorizer } from './authorizer.ts'
-import { type AuthorizationMode, authorizerOf, type Policy } from './modes.ts'
+import { type AuthorizationMode, DEFAULT_AUTHORIZATION_MODES } from './mode-names.ts'
+import { authorizerOf, type Policy } from './modes.ts'
 import { PathAuthorizer, PrivilegedGroupAuthorizer, UnionAuthorizer } from './union.ts'
 import { MASTERS_GROUP } from './user.ts'
 
@@ -9,9 +10,6 @@ export interface StandardAuthorizerOptions extends Policy {
   /** Open to everybody, whatever the policy says; see PathAuthorizer. */
   readonly alwaysAllowPaths?: readonly string[]
 }
-
-/** Node before RBAC: kubelets ask most, and are bound to no role. */
-export const DEFAULT_AUTHORIZATION_MODES: readonly AuthorizationMode[] = ['Node', 'RBAC']
 
 export function standardAuthorizer(options: StandardAuthorizerOptions): Authorizer {
   const { modes = DEFAULT_AUTHORIZATION_MODES, alwaysAllowPaths = [] } = options

@@ -24,26 +24,13 @@ import type { ServiceRange } from './ip-range.ts'
 import { findAdvertiseAddress, kubernetesServiceController } from './kubernetes-service.ts'
 import { namespaceController } from './namespaces.ts'
 import { quotaStatusController } from './quota-status.ts'
+import { REPLACEABLE_CONTROLLERS, type ReplaceableController } from './replaceable.ts'
 import { rootCaController } from './root-ca.ts'
 import { endServerLease, liveServers, type ServerAddress, serverLeaseController } from './server-leases.ts'
 import { serviceAccountController } from './service-accounts.ts'
 import { ServiceLocks } from './service-locks.ts'
 import { serviceRepairController } from './service-repair.ts'
 import { type Trust, trustController } from './trust-config-map.ts'
-
-/** Those that a kube-controller-manager brings too; both at once do no harm, one is enough. */
-export const REPLACEABLE_CONTROLLERS = [
-  'service-accounts',
-  'root-ca',
-  'namespaces',
-  'cluster-roles',
-  'certificate-signing',
-  'certificate-approval',
-  'certificate-cleanup',
-  'resource-quotas',
-] as const
-
-export type ReplaceableController = (typeof REPLACEABLE_CONTROLLERS)[number]
 
 export interface ControllersOptions {
   readonly writer: Writer

@@ -1,4 +1,5 @@
 /** What can go wrong between the API server and its store; each has one meaning, in every implementation. */
+import { ExplainedError } from '../../telemetry/explained-error.ts'
 
 /** The history does not reach back to this revision. */
 export class CompactedError extends Error {
@@ -38,6 +39,6 @@ export class StoreUsageError extends Error {
 }
 
 /** The data cannot be opened: in use by another process, of a newer version, or not accessible. */
-export class StoreOpenError extends Error {
+export class StoreOpenError extends ExplainedError {
   override readonly name = 'StoreOpenError'
 }

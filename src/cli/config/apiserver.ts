@@ -1,9 +1,8 @@
 /**
  * The configuration of `causeway apiserver`.
  */
-import { AUTHORIZATION_MODES } from '../../apiserver/auth/modes.ts'
-import { DEFAULT_AUTHORIZATION_MODES } from '../../apiserver/auth/standard-authorizer.ts'
-import { REPLACEABLE_CONTROLLERS } from '../../apiserver/controllers/controllers.ts'
+import { AUTHORIZATION_MODES, DEFAULT_AUTHORIZATION_MODES } from '../../apiserver/auth/mode-names.ts'
+import { REPLACEABLE_CONTROLLERS } from '../../apiserver/controllers/replaceable.ts'
 import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, optional, type Role, type ValuesOf } from './option.ts'
 import { filePath, integer, listenAddress, listOf, oneOf, onOff, orderOf, outputPath, text } from './values.ts'

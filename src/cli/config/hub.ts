@@ -2,7 +2,7 @@
  * The configuration of `causeway hub`. A hub usually serves one cluster, which the flags describe; several are listed under
  * `clusters` in the file, each with the same keys.
  */
-import { PROXY_STRATEGIES } from '../../hub/routing/route-table.ts'
+import { PROXY_STRATEGIES } from '../../hub/routing/proxy-strategies.ts'
 import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, optional, type Role, type ValuesOf } from './option.ts'
 import { recordsOf } from './records.ts'

@@ -1,9 +1,11 @@
 /** What the certificates of a node must say, and what is said to people when they do not. Pure. */
+
 import type { Certificate } from '../../identity/certificate.ts'
 import { formatName } from '../../identity/distinguished-name.ts'
 import { canonicalIpAddress } from '../../identity/ip-address.ts'
 import { nodeOfSubject } from '../../identity/node-name.ts'
 import { speaksFor, type VerificationReason, verifyCertificate } from '../../identity/verify.ts'
+import { ExplainedError } from '../../telemetry/explained-error.ts'
 import type { CertificateContent, CertificatePurpose } from '../hub/hub-client.ts'
 
 type Chain = readonly [Certificate, ...Certificate[]]
@@ -12,7 +14,7 @@ const usages = { serving: 'serverAuth', client: 'clientAuth' } as const
 const dateReasons: ReadonlySet<VerificationReason> = new Set(['expired', 'not-yet-valid'])
 
 /** The hub does not have addresses signed at which this edge is to serve. */
-export class EndpointAddressError extends Error {
+export class EndpointAddressError extends ExplainedError {
   override readonly name = 'EndpointAddressError'
 }
 

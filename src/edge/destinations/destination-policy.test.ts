@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseHostPort } from '../../network/host-port.ts'
-import { DestinationPolicy } from './destination-policy.ts'
+import { DestinationPolicy, MAX_KEPT_COVERS } from './destination-policy.ts'
 import { parseDestinationRule, parseDestinationRules } from './destination-rule.ts'
 
 function policy(...rules: string[]): DestinationPolicy {
@@ -112,5 +112,24 @@ describe('whatever a hub asks for', () => {
         },
       ),
     )
+  })
+})
+
+describe('a destination that was asked for before', () => {
+  it('is decided alike, also after more of them than are kept', () => {
+    const asked = policy('10.0.0.0/8:443')
+    const kinds = (): string[] => ['10.1.2.3:443', '10.1.2.3:80', '11.0.0.1:443'].map((text) => asked.decide(text).kind)
+    expect(kinds()).toEqual(['address', 'denied', 'denied'])
+    expect(kinds()).toEqual(['address', 'denied', 'denied'])
+    for (let port = 1; port <= MAX_KEPT_COVERS; port++) asked.decide(`10.9.9.9:${port}`)
+    expect(kinds()).toEqual(['address', 'denied', 'denied'])
+  })
+
+  it('is the kubelet as soon as its address is ours', () => {
+    const own = ['192.168.7.20']
+    const asked = new DestinationPolicy({ node: 'edge-1', rules: [], ownAddresses: () => own })
+    expect(asked.decide('192.168.7.21:10250').kind).toBe('denied')
+    own.push('192.168.7.21')
+    expect(asked.decide('192.168.7.21:10250').kind).toBe('kubelet')
   })
 })

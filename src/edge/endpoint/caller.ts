@@ -2,7 +2,7 @@
  * Who is calling, as far as the endpoint itself must know: which connections to the API server the request may use. What a
  * token is worth only the API server says.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { badRequest, unauthorized } from '../../kube/status/request-errors.ts'
 import type { RequestHeaders } from '../../serving/exchange.ts'
 import type { CertificateVerdict } from './client-certificate.ts'
@@ -38,7 +38,7 @@ export function callerOf(certificate: CertificateVerdict, headers: RequestHeader
 }
 
 function tokenCaller(token: string): Caller {
-  return { kind: 'token', token, hash: createHash('sha256').update(token).digest('hex') }
+  return { kind: 'token', token, hash: hash('sha256', token) }
 }
 
 /** As an API server reads it: the scheme in any case, the token up to the next space, an empty one is none. */

@@ -149,11 +149,15 @@ export function send(exchange: StreamingExchange, answer: ReadyAnswer, record: R
   body.on('error', cut)
   body.on('close', cut)
   // What flows begins to flow after this turn: by then the head has been written and waits for it.
+  const wholeBytes = headers['trailer'] === undefined ? Number(headers['content-length'] ?? -1) : -1
   body.on('data', (chunk: Buffer) => {
     record.toClientBytes += chunk.length
-    if (!out.write(chunk)) body.pause()
+    isOver = record.toClientBytes === wholeBytes
+    if (isOver) out.endWith(chunk)
+    else if (!out.write(chunk)) body.pause()
   })
   body.on('end', () => {
+    if (isOver) return
     isOver = true
     out.end(answer.trailers())
   })

@@ -1,20 +1,17 @@
 /** How the bytes of an answer are to be read: the walker, the framing of watches and the way to write a Status. */
+
+import { printJson } from '../../kube/codec/json.ts'
+import { encodeProtobuf } from '../../kube/codec/object-codec.ts'
+import { type MediaType, MediaTypeError, parseMediaType } from '../../kube/media-type.ts'
+import type { Status } from '../../kube/status/status.ts'
+import { type DocumentWalker, jsonWalker, protobufWalker } from '../../kube/walker/index.ts'
 import {
-  type DocumentWalker,
   encodeJsonLine,
   encodeLengthDelimited,
-  encodeProtobuf,
   type FrameDecoder,
   JsonLineDecoder,
-  jsonWalker,
   LengthDelimitedDecoder,
-  type MediaType,
-  MediaTypeError,
-  parseMediaType,
-  printJson,
-  protobufWalker,
-  type Status,
-} from '../../kube/index.ts'
+} from '../../kube/watch/index.ts'
 
 export interface BodyFormat {
   readonly walker: DocumentWalker

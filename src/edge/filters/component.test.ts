@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { parseRequestInfo } from '../../kube/index.ts'
+import { parseRequestInfo } from '../../kube/request-info.ts'
 import { Components, claimedComponent } from './component.ts'
 
 const components = new Components('causeway-system')

@@ -1,5 +1,7 @@
 /** Which filters a request is for: by what it reads, then by who asks, then by the settings. */
-import { joinGroupVersion, type ResourceRequest, type ResourceVerb } from '../../kube/index.ts'
+
+import type { ResourceRequest, ResourceVerb } from '../../kube/request-info.ts'
+import { joinGroupVersion } from '../../kube/schema/catalogue.ts'
 import type { Asker, Components } from './component.ts'
 import type { Component, FilteredResource, FilteredVerb, ObjectFilter } from './filter.ts'
 import type { FilterRequest } from './filter-plan.ts'

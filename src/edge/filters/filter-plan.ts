@@ -5,7 +5,7 @@
  * as it came.
  */
 import type { Readable } from 'node:stream'
-import type { RequestInfo } from '../../kube/index.ts'
+import type { RequestInfo } from '../../kube/request-info.ts'
 
 /** A request whose answer may be filtered. HEAD requests have no body to filter: do not ask for them. */
 export interface FilterRequest {

@@ -3,7 +3,7 @@
  * endpoint's address change, a running watch that would now be answered otherwise ends with 410 Expired, so that its client
  * lists anew.
  */
-import type { WireError } from '../../kube/index.ts'
+import type { WireError } from '../../kube/protobuf/wire-error.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { type BodyFormat, bodyFormat } from './body-format.ts'
 import { Components } from './component.ts'

@@ -3,7 +3,9 @@
  * events of a streaming list, and errors pass. Of an object that is dropped the client hears that it is DELETED.
  */
 import { type Readable, Transform, type TransformCallback } from 'node:stream'
-import { type DocumentWalker, resourceExpired, WireError } from '../../kube/index.ts'
+import { WireError } from '../../kube/protobuf/wire-error.ts'
+import { resourceExpired } from '../../kube/status/index.ts'
+import type { DocumentWalker } from '../../kube/walker/index.ts'
 import type { BodyFormat } from './body-format.ts'
 import type { FilterMetrics } from './filter-metrics.ts'
 import { filterObject } from './object-body.ts'

@@ -1,6 +1,8 @@
 /** Filters the answer to a get or a list. */
 import type { Readable } from 'node:stream'
-import { notFound, splitApiVersion, tooManyRequests, WireError } from '../../kube/index.ts'
+import { WireError } from '../../kube/protobuf/wire-error.ts'
+import { splitApiVersion } from '../../kube/schema/catalogue.ts'
+import { notFound, tooManyRequests } from '../../kube/status/index.ts'
 import type { BodyFormat } from './body-format.ts'
 import type { FilterMetrics } from './filter-metrics.ts'
 import type { AnswerHead, BodyFilter, FilteredBody } from './filter-plan.ts'

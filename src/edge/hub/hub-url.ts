@@ -1,9 +1,10 @@
 /** Addresses of hubs as people write them. */
+import { ExplainedError } from '../../telemetry/explained-error.ts'
 
 /** Hubs behind one address need one entry; a list is for several addresses, and every entry costs a try when all are away. */
 export const MAX_HUBS = 16
 
-export class HubUrlError extends Error {
+export class HubUrlError extends ExplainedError {
   override readonly name = 'HubUrlError'
 }
 

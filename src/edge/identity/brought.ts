@@ -3,6 +3,7 @@
  * and its certificate never renewed here: whoever issued it also replaces it, and the files are read again now and then to
  * notice. The node's name is the one in the certificate; the hub records the claim when it is first used.
  */
+
 import { readFileBounded } from '../../identity/atomic-file.ts'
 import { type Certificate, readCertificates } from '../../identity/certificate.ts'
 import { formatName } from '../../identity/distinguished-name.ts'
@@ -10,6 +11,7 @@ import { diskOperations, type FileOperations } from '../../identity/file-operati
 import { nodeOfSubject } from '../../identity/node-name.ts'
 import { type CertificatePair, readForeignPair } from '../../identity/pair-file.ts'
 import type { Clock } from '../../telemetry/clock.ts'
+import { ExplainedError } from '../../telemetry/explained-error.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -26,7 +28,7 @@ export interface BroughtPaths {
   readonly key: string
 }
 
-export class BroughtIdentityError extends Error {
+export class BroughtIdentityError extends ExplainedError {
   override readonly name = 'BroughtIdentityError'
 }
 

@@ -2,10 +2,12 @@
  * Who this edge is, as its data folder tells. The pair of certificate and key is written last when joining, so a folder that
  * has one has everything; what is found to be otherwise was changed by others, or is a second join that was cut off.
  */
+
 import type { Certificate } from '../../identity/certificate.ts'
 import { caBundleSha256 } from '../../identity/join-token.ts'
 import { keyFingerprint } from '../../identity/keys.ts'
 import type { CertificatePair } from '../../identity/pair-file.ts'
+import { ExplainedError } from '../../telemetry/explained-error.ts'
 import type { EdgeFiles } from './edge-files.ts'
 import type { EdgeRecord } from './edge-record.ts'
 import { ownCertificateProblem } from './own-certificate.ts'
@@ -23,7 +25,7 @@ export interface JoinedIdentity extends EdgeIdentity {
   readonly kubernetesCa: readonly Certificate[]
 }
 
-export class EdgeIdentityError extends Error {
+export class EdgeIdentityError extends ExplainedError {
   override readonly name = 'EdgeIdentityError'
 }
 

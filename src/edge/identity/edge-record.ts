@@ -2,7 +2,9 @@
  * `edge.json`: what an edge has to remember besides its certificates. Written by us only; a version says by which rules, so
  * that an older program refuses what a newer one wrote instead of losing half of it.
  */
+
 import * as v from 'valibot'
+import { ExplainedError } from '../../telemetry/explained-error.ts'
 
 /** The form of `edge.json` that this program writes; a reader of another form cannot know what it would lose. */
 export const EDGE_RECORD_VERSION = 1
@@ -28,7 +30,7 @@ export interface RememberedRotation {
   readonly atMs: number
 }
 
-export class EdgeRecordError extends Error {
+export class EdgeRecordError extends ExplainedError {
   override readonly name = 'EdgeRecordError'
   /** A newer program's file must never be replaced by an older program. */
   readonly problem: 'damaged' | 'newer'

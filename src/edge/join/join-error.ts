@@ -1,6 +1,8 @@
 /** Why a join failed, in three parts that a person needs: at which step, why, and what to do. */
+
 import { IdentityError } from '../../identity/errors.ts'
 import { JoinTokenError } from '../../identity/join-token.ts'
+import { ExplainedError } from '../../telemetry/explained-error.ts'
 import { HubError, type HubRefusalCode, type HubTlsCode } from '../hub/hub-error.ts'
 import { HubUrlError } from '../hub/hub-url.ts'
 import { EdgeIdentityError } from '../identity/edge-identity.ts'
@@ -22,7 +24,7 @@ export type JoinStep = 1 | 2 | 3 | 4 | 5 | 6 | 7
 /** The clocks of edge and hub may differ by this much before it is named as a likely cause: certificates allow as much. */
 export const NOTABLE_CLOCK_SKEW_MS = 5 * 60 * 1000
 
-export class JoinError extends Error {
+export class JoinError extends ExplainedError {
   override readonly name = 'JoinError'
   readonly step: JoinStep
   readonly code: string

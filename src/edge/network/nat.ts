@@ -2,8 +2,10 @@
  * Sends connections to the service `default/kubernetes` to the endpoint, where no kube-proxy does: one nftables table of our own,
  * put back when it vanishes, taken over after a crash, removed at the end. Tables of others are never touched.
  */
+
 import type { Registry } from 'prom-client'
 import type { Clock } from '../../telemetry/clock.ts'
+import { ExplainedError } from '../../telemetry/explained-error.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
@@ -22,7 +24,7 @@ import {
 /** Rules that somebody removes, and a new address of the service, are seen to within this time. */
 export const NAT_CHECK_MS = 10_000
 
-export class NatError extends Error {
+export class NatError extends ExplainedError {
   override readonly name = 'NatError'
 }
 

@@ -3,8 +3,10 @@
  * without ports, else on `lo`. What others made is never touched; what we made is put back when it vanishes, taken over after
  * a crash, and removed at the end.
  */
+
 import type { Registry } from 'prom-client'
 import type { Clock } from '../../telemetry/clock.ts'
+import { ExplainedError } from '../../telemetry/explained-error.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
@@ -26,7 +28,7 @@ export const DEFAULT_INTERFACE_NAME = 'edge-dummy0'
 /** An address that somebody removes is back within this time. */
 export const INTERFACE_CHECK_MS = 10_000
 
-export class InterfaceError extends Error {
+export class InterfaceError extends ExplainedError {
   override readonly name = 'InterfaceError'
 }
 

@@ -82,7 +82,6 @@ export class H2Pool {
     if (this.#isClosed) throw stopping()
     this.#followPair()
     const placed = this.#place()
-    if (placed === undefined && !this.#core.hasHope) this.#throwKnownFailure()
     const connection = placed ?? this.#waiting.add(request.signal)
     this.#openMore()
     return await ('send' in connection ? connection : await connection).send(request)
@@ -109,14 +108,19 @@ export class H2Pool {
     this.#endExpired()
   }
 
-  #throwKnownFailure(): void {
-    if (this.#failure !== undefined && this.#clock.monotonicMs() < this.#failure.untilMs) throw this.#failure.error
+  /** Why nothing is opened for the moment. */
+  get #pausedBy(): UpstreamError | undefined {
+    const { error, untilMs = 0 } = this.#failure ?? {}
+    return this.#clock.monotonicMs() < untilMs ? error : undefined
   }
 
   #openMore(): void {
     if (this.#isClosed) return
-    const isPaused = this.#failure !== undefined && this.#clock.monotonicMs() < this.#failure.untilMs
-    for (let count = isPaused ? 0 : this.#core.wanted(this.#waiting.size); count > 0; count--) void this.#open()
+    const pausedBy = this.#pausedBy
+    if (pausedBy === undefined)
+      for (let count = this.#core.wanted(this.#waiting.size); count > 0; count--) void this.#open()
+    // The last connection that could have had a stream for them is gone.
+    else if (!this.#core.hasHope) this.#waiting.refuseAll(pausedBy)
     this.#planReview()
   }
 

@@ -579,6 +579,21 @@ describe('no connection', () => {
     expect(opens).toBe(2)
   })
 
+  it('is told to those who wait for a stream when the last connection that has some is lost', async () => {
+    const upstream = world.upstream({ limits: { maxConnections: 2, maxStreams: 1 } })
+    const call = nextCall()
+    world.open = async () => {
+      if (world.streams.length > 0) throw new OpenError('refused', 'connection refused')
+      return world.join()
+    }
+    const running = errorOf(upstream.request(upstreamRequest({ method: 'POST' })))
+    await call
+    const waiting = errorOf(upstream.request(upstreamRequest()))
+    world.streams[0]?.destroy()
+    expect((await running).kind).toBe('broken')
+    expect(await waiting).toMatchObject({ kind: 'unreachable', message: expect.stringContaining('connection refused') })
+  })
+
   it.each([
     ['the tunnel', () => new Promise<never>(() => {})],
     ['the API server', async () => new PassThrough()],

@@ -2,17 +2,19 @@
  * What the API server's failures become. At start and on the command line: one sentence that says what could not be done,
  * why, and what helps. On the way of a request: a refusal that tells the edge to come back.
  */
+
 import { BodyDecodeError } from '../../kube/client/body-codec.ts'
 import { ConnectionConfigError } from '../../kube/client/connection.ts'
 import { TransportError } from '../../kube/client/transport-error.ts'
 import { findApiError, isForbidden, isUnauthorized } from '../../kube/status/index.ts'
+import { ExplainedError } from '../../telemetry/explained-error.ts'
 import { Refusal } from '../refusal.ts'
 
 /** When an edge should ask again after the API server did not answer; its own backoff does the rest. */
 export const UNAVAILABLE_RETRY_AFTER_SECONDS = 5
 
 /** The cluster does not let the hub work, or holds something the hub cannot work with. */
-export class ClusterError extends Error {
+export class ClusterError extends ExplainedError {
   override readonly name = 'ClusterError'
 }
 

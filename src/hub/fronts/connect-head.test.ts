@@ -61,6 +61,23 @@ describe('the head of a CONNECT request', () => {
     expect(read(`${text}\r\n\r\n`)).toMatchObject({ status })
   })
 
+  it.each([
+    ['CONNECT edge-1:1 HTTP/1.1\n\n', 'the lines of the head must end in CR LF'],
+    ['CONNECT edge-1:1 HTTP/1.1\n', 'the lines of the head must end in CR LF'],
+    ['\nCONNECT', 'the lines of the head must end in CR LF'],
+    ['CONNECT a:1 HTTP/1.1\r\nContent-Length: 5\r\n\r\n', 'a CONNECT request has no body: leave out Content-Length'],
+    ['CONNECT a:1 HTTP/1.1\r\nContent-Length: 00\r\n\r\n', 'a CONNECT request has no body: leave out Content-Length'],
+    ['CONNECT a:1 HTTP/1.1\r\nTransfer-Encoding: 0\r\n\r\n', 'leave out Transfer-Encoding'],
+    ['CONNECT a:1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n', 'leave out Transfer-Encoding'],
+  ])('%j is refused with what is wrong, at once', (text, problem) => {
+    expect(read(text)).toMatchObject({ status: 400, problem: expect.stringContaining(problem) })
+  })
+
+  it('may say that it has no body, and be followed by any line ends', () => {
+    const text = 'CONNECT edge-1:1 HTTP/1.1\r\nContent-Length: 0\r\n\r\n\n\n'
+    expect(read(text)).toMatchObject({ destination: { port: 1 }, rest: Buffer.from('\n\n') })
+  })
+
   it('is refused beyond its size, complete or not', () => {
     const filling = 'a'.repeat(MAX_CONNECT_HEAD_BYTES)
     expect(read(`CONNECT edge-1:1 HTTP/1.1\r\nX: ${filling}`)).toMatchObject({ status: 431 })

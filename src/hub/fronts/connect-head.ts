@@ -8,6 +8,8 @@ import { type Destination, parseAuthority } from '../routing/destination.ts'
 export const MAX_CONNECT_HEAD_BYTES = 8 * 1024
 
 const endOfHead = Buffer.from('\r\n\r\n')
+const lineFeed = 0x0a
+const carriageReturn = 0x0d
 
 export interface ConnectRequest {
   readonly destination: Destination
@@ -32,6 +34,8 @@ export class ConnectHeadReader {
     const end = this.#head.indexOf(endOfHead, searchFrom)
     if ((end === -1 ? this.#head.length : end) > MAX_CONNECT_HEAD_BYTES)
       return { status: 431, problem: `the head of the request has more than ${MAX_CONNECT_HEAD_BYTES} bytes` }
+    if (hasBareLineEnd(this.#head, searchFrom, end === -1 ? this.#head.length : end))
+      return { status: 400, problem: 'the lines of the head must end in CR LF' }
     if (end === -1) return undefined
     const destination = parseHead(this.#head.toString('latin1', 0, end))
     return 'problem' in destination ? destination : { destination, rest: this.#head.subarray(end + endOfHead.length) }
@@ -44,14 +48,25 @@ function parseHead(head: string): Destination | BadRequest {
   if (method === undefined) return { status: 400, problem: 'this is not an HTTP request' }
   if (version !== 'HTTP/1.1' && version !== 'HTTP/1.0') return { status: 505, problem: `${version} is not spoken here` }
   if (method !== 'CONNECT') return { status: 405, problem: `only CONNECT is served here, not ${method}` }
-  if (!headers.every(isHeader)) return { status: 400, problem: 'a header of the request cannot be read' }
+  const wrong = headers.map(headerProblem).find((problem) => problem !== undefined)
+  if (wrong !== undefined) return { status: 400, problem: wrong }
   // The destination is the request's target alone: API servers send a constant as Host.
   const destination = parseAuthority(target)
   return typeof destination === 'string' ? { status: 400, problem: destination } : destination
 }
 
-/** Strict in what would let two readers see two requests: no folding, no space before the colon, no bare line ends, no body. */
-function isHeader(line: string): boolean {
-  if (/^(content-length|transfer-encoding):/i.test(line)) return false
-  return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/.test(line)
+/** Told at once: who ends lines so would wait for an answer, and we for the end of the head. */
+function hasBareLineEnd(head: Buffer, from: number, end: number): boolean {
+  for (let at = head.indexOf(lineFeed, from); at !== -1 && at < end; at = head.indexOf(lineFeed, at + 1)) {
+    if (head[at - 1] !== carriageReturn) return true
+  }
+  return false
+}
+
+/** Strict in what would let two readers see two requests: no folding, no space before the colon, no body. */
+function headerProblem(line: string): string | undefined {
+  const [, framing] = /^(content-length(?!:[\t ]*0[\t ]*$)|transfer-encoding):/i.exec(line) ?? []
+  if (framing !== undefined) return `a CONNECT request has no body: leave out ${framing}`
+  if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/.test(line)) return undefined
+  return 'a header of the request cannot be read'
 }

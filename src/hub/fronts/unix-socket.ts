@@ -2,10 +2,12 @@
  * Listening on a unix socket that only its owner, or one group, may use. There is no moment in which others could: the socket
  * is made in a folder of its own that nobody else may enter, and moved to its place when its mode is right.
  */
+
 import { chmod, chown, lstat, mkdtemp, rename, rm, stat } from 'node:fs/promises'
 import { connect, type Server } from 'node:net'
 import { dirname, join } from 'node:path'
 import { MAX_SOCKET_PATH_BYTES } from '../../telemetry/control-socket.ts'
+import { ExplainedError } from '../../telemetry/explained-error.ts'
 
 const ownerOnly = 0o600
 const ownerAndGroup = 0o660
@@ -20,7 +22,7 @@ export interface UnixSocketAddress {
   readonly groupId?: number
 }
 
-export class UnixSocketError extends Error {
+export class UnixSocketError extends ExplainedError {
   override readonly name = 'UnixSocketError'
 }
 

@@ -8,8 +8,9 @@ import { DENIAL_MEMORY_MS, MAX_REMEMBERED_DESTINATIONS } from './admissions.ts'
 import { createRouteMetrics } from './metrics.ts'
 import { nodeFacts } from './node-facts.ts'
 import type { NodeRoute, NodeRoutes, RouteDialOptions } from './node-route.ts'
+import type { ProxyStrategy } from './proxy-strategies.ts'
 import { MAX_DENIALS_PER_DIAL, MAX_ROUTE_ATTEMPTS, RouteDialer } from './route-dialer.ts'
-import { type ProxyStrategy, RouteTable } from './route-table.ts'
+import { RouteTable } from './route-table.ts'
 
 type FakeRoute = NodeRoute & { readonly dial: ReturnType<typeof vi.fn<NodeRoute['dial']>> }
 
@@ -131,6 +132,18 @@ describe('a destination of nobody', () => {
     expect(await outcomes()).toEqual({ default: 2 })
   })
 
+  it('is told to be no Node by name where nobody will have it, and where nobody is there', async () => {
+    await expect(dialerOf([route('edge-1', 'denied')]).dialer.dial('edge-9', 10250, options)).rejects.toEqual(
+      failsWith('denied', /^edge-1 says denied \(no Node is called edge-9\)$/),
+    )
+    await expect(dialerOf([]).dialer.dial('edge-9', 10250, options)).rejects.toEqual(
+      failsWith('no-route', /^no Node is called edge-9, and no edge that may serve such destinations is connected$/),
+    )
+    await expect(dialerOf([route('edge-1', 'refused')]).dialer.dial('edge-9', 10250, options)).rejects.toEqual(
+      failsWith('refused', /^edge-1 says refused$/),
+    )
+  })
+
   it('asks each edge once, and only so many', async () => {
     const all = (code: RefusalCode) => Array.from({ length: 200 }, (_, index) => route(`x-${index % 100}`, code))
     const nodesAsked = (routes: readonly FakeRoute[]) =>
@@ -141,7 +154,7 @@ describe('a destination of nobody', () => {
     ] as const) {
       const routes = all(code)
       await expect(dialerOf(routes).dialer.dial('10.96.0.1', 443, options)).rejects.toEqual(
-        failsWith(code, `\\(${limit} routes tried\\)`),
+        failsWith(code, `; ${limit} routes tried\\)`),
       )
       expect([nodesAsked(routes).length, new Set(nodesAsked(routes)).size]).toEqual([limit, limit])
     }

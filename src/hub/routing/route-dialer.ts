@@ -46,6 +46,8 @@ interface Plan {
   readonly outcome: RouteOutcome
   /** What is wrong if there are no routes at all. */
   readonly noRoute: string
+  /** What else whoever is told of a failure should know. */
+  readonly note?: string
 }
 
 export class RouteDialer {
@@ -81,8 +83,9 @@ export class RouteDialer {
     if (choice.kind === 'node') return this.#planFor(choice.node)
     const address = formatDestination(destination)
     const candidates = this.#candidates(choice.tiers, address)
-    const noRoute = `${host.text} belongs to no node, and no edge that may serve such destinations is connected`
-    return { routes: candidates, tryNext: notAdmitted, outcome: 'default', noRoute }
+    const whose = host.kind === 'name' ? `no Node is called ${host.text}` : `${host.text} belongs to no node`
+    const noRoute = `${whose}, and no edge that may serve such destinations is connected`
+    return { routes: candidates, tryNext: notAdmitted, outcome: 'default', noRoute, note: whose }
   }
 
   #planFor(node: string): Plan {
@@ -115,8 +118,7 @@ export class RouteDialer {
       }
     }
     this.#count(plan, attempts)
-    if (attempts > 1) throw new OpenError(failure?.code ?? 'timeout', `${failure?.message} (${attempts} routes tried)`)
-    throw failure ?? new OpenError('no-route', plan.noRoute)
+    throw failureOf(plan, failure, attempts)
   }
 
   #count({ outcome }: Plan, attempts: number): void {
@@ -160,6 +162,17 @@ export class RouteDialer {
       if (drawn !== undefined) yield drawn
     }
   }
+}
+
+function failureOf({ noRoute, note, tryNext }: Plan, failure: OpenError | undefined, attempts: number): OpenError {
+  if (failure === undefined) return new OpenError('no-route', noRoute)
+  // Where the destination itself has answered it does not matter whose it is.
+  const notes = [
+    note !== undefined && tryNext.has(failure.code) ? note : '',
+    attempts > 1 ? `${attempts} routes tried` : '',
+  ]
+  const told = notes.filter((text) => text !== '').join('; ')
+  return told === '' ? failure : new OpenError(failure.code, `${failure.message} (${told})`)
 }
 
 /** The best first. What is behind a route is not looked up before the one ahead of it has failed. */

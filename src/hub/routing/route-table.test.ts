@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { parseLabelSelector } from '../../kube/selectors/index.ts'
 import { parseHost } from './destination.ts'
 import { MAX_NODE_ADDRESSES, type NodeFacts, nodeFacts } from './node-facts.ts'
-import { DEFAULT_ROUTE_LABEL, PROXY_STRATEGIES, type RouteChoice, RouteTable } from './route-table.ts'
+import { PROXY_STRATEGIES } from './proxy-strategies.ts'
+import { DEFAULT_ROUTE_LABEL, MAX_KEPT_CHOICES, type RouteChoice, RouteTable } from './route-table.ts'
 
 function node(
   name: string,
@@ -275,4 +276,42 @@ describe('any history of Nodes', () => {
   function kindOf(choice: RouteChoice): unknown {
     return choice.kind === 'any' ? 'any' : choice
   }
+})
+
+describe('a choice that is kept', () => {
+  const hosts = ['edge-1', '10.0.0.1', '10.0.0.2', '10.244.1.9', '192.0.2.1', '127.0.0.1']
+  const facts = fc.record({
+    name: fc.constantFrom('edge-1', 'edge-2'),
+    addresses: fc.subarray(['10.0.0.1', '10.0.0.2', '127.0.0.1']),
+    ranges: fc.subarray(['10.244.1.0/24']),
+  })
+
+  it('is always the one that a table makes that was never asked before', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(facts, fc.boolean())), (changes) => {
+        const asked = tableOf()
+        const nodes = new Map<string, NodeFacts>()
+        for (const [{ name, addresses, ranges }, isRemoved] of changes) {
+          const changed = node(name, addresses, ranges)
+          if (isRemoved) {
+            asked.remove(name)
+            nodes.delete(name)
+          } else {
+            asked.put(changed)
+            nodes.set(name, changed)
+          }
+          const fresh = tableOf(...nodes.values())
+          const shown = ({ kind, ...choice }: RouteChoice) => (kind === 'any' ? kind : { kind, ...choice })
+          for (const host of hosts) expect(shown(choose(asked, host))).toEqual(shown(choose(fresh, host)))
+        }
+      }),
+    )
+  })
+
+  it('is not kept for ever more destinations', () => {
+    const table = tableOf(node('edge-1', ['10.0.0.1']))
+    for (let count = 0; count <= 2 * MAX_KEPT_CHOICES; count++) choose(table, `name-${count}.example`)
+    expect(choose(table, '10.0.0.1')).toEqual(to('edge-1'))
+    expect(table.keptChoices).toBeLessThanOrEqual(MAX_KEPT_CHOICES)
+  })
 })

@@ -12,14 +12,8 @@ import { CidrOwners } from './cidr-owners.ts'
 import type { DestinationHost } from './destination.ts'
 import { type NodeFacts, sameFacts } from './node-facts.ts'
 import { Owners } from './owners.ts'
+import type { ProxyStrategy } from './proxy-strategies.ts'
 import { isSpecialHost } from './special-host.ts'
-
-/**
- * What is tried, in this order, for a destination: the node it belongs to, a node that carries the label of default routes,
- * any node. The first holds even where it is not listed.
- */
-export const PROXY_STRATEGIES = ['destHost', 'defaultRoute', 'default'] as const
-export type ProxyStrategy = (typeof PROXY_STRATEGIES)[number]
 
 /** Marks nodes for `defaultRoute`. The prefix is one that kubelets may not give to themselves. */
 export const DEFAULT_ROUTE_LABEL = 'node-restriction.kubernetes.io/causeway-default-route'
@@ -105,6 +99,10 @@ export class RouteTable {
     if (this.#choices.size >= MAX_KEPT_CHOICES) this.#choices.clear()
     this.#choices.set(host.text, choice)
     return choice
+  }
+
+  get keptChoices(): number {
+    return this.#choices.size
   }
 
   #workOut(host: DestinationHost): RouteChoice {

@@ -16,6 +16,8 @@ export interface AuditLog {
   readonly flags: readonly string[]
   /** `verb URI status User-Agent` of every request of that user, each once. */
   requestsOf(username: string): Promise<string[]>
+  /** In full, each once. */
+  userAgentsOf(username: string): Promise<string[]>
   remove(): Promise<void>
 }
 
@@ -32,13 +34,15 @@ export async function prepareAuditLog(): Promise<AuditLog> {
   const policyFile = join(directory, 'policy.json')
   const logFile = join(directory, 'audit.log')
   await writeFile(policyFile, JSON.stringify(policy))
+  const eventsOf = async (username: string): Promise<AuditEvent[]> => {
+    const lines = (await readFile(logFile, 'utf8')).split('\n').slice(0, -1)
+    return lines.map((line) => JSON.parse(line) as AuditEvent).filter(({ user }) => user.username === username)
+  }
   return {
     flags: [`--audit-policy-file=${policyFile}`, `--audit-log-path=${logFile}`],
-    requestsOf: async (username) => {
-      const lines = (await readFile(logFile, 'utf8')).split('\n').slice(0, -1)
-      const events = lines.map((line) => JSON.parse(line) as AuditEvent)
-      return [...new Set(events.filter(({ user }) => user.username === username).map(describe))].toSorted()
-    },
+    requestsOf: async (username) => [...new Set((await eventsOf(username)).map(describe))].toSorted(),
+    userAgentsOf: async (username) =>
+      [...new Set((await eventsOf(username)).map(({ userAgent = '' }) => userAgent))].toSorted(),
     remove: () => rm(directory, { recursive: true, force: true }),
   }
 }

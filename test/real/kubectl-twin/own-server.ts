@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { REPLACEABLE_CONTROLLERS } from '../../../src/apiserver/controllers/controllers.ts'
+import { REPLACEABLE_CONTROLLERS } from '../../../src/apiserver/controllers/replaceable.ts'
 import type { ControlPlane } from '../harness.ts'
 
 const command = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
