@@ -77,9 +77,9 @@ export class Http1Exchange implements StreamingExchange {
   stream(status: number, headers: ResponseHeaders): StreamedResponse {
     const response = this.#response
     const { socket } = response
+    response.writeHead(status, this.#sendable(status, headers))
     // The head waits for what is written in this turn and the next: a small answer is one packet.
     socket?.cork()
-    response.writeHead(status, this.#sendable(status, headers))
     response.flushHeaders()
     process.nextTick(() => socket?.uncork())
     return {

@@ -13,6 +13,9 @@ import {
 import { readBody } from './request-body.ts'
 import { RequestBody } from './streamed-body.ts'
 
+/** Goes out as INTERNAL_ERROR. One object for all: nobody reads its stack. */
+const answerCutOff = new Error('the answer is cut off')
+
 export class Http2Exchange implements StreamingExchange {
   readonly httpVersion = '2'
   readonly method: string
@@ -41,6 +44,11 @@ export class Http2Exchange implements StreamingExchange {
     return this.#stream.headersSent
   }
 
+  /** A stream that the client has reset takes no answer, some turns before `closed` says so. */
+  get #isGone(): boolean {
+    return this.#stream.destroyed || this.#stream.closed
+  }
+
   body(): RequestBody | undefined {
     const stream = this.#stream
     if (stream.endAfterHeaders) return undefined
@@ -54,7 +62,7 @@ export class Http2Exchange implements StreamingExchange {
 
   /** A client may wait with its body until it is asked for it. */
   #continue(): void {
-    if (this.headers.get('expect')?.toLowerCase() === '100-continue' && !this.#stream.destroyed)
+    if (this.headers.get('expect')?.toLowerCase() === '100-continue' && !this.#isGone)
       this.#stream.additionalHeaders({ ':status': 100 })
   }
 
@@ -64,7 +72,7 @@ export class Http2Exchange implements StreamingExchange {
   }
 
   respond(status: number, headers: ResponseHeaders, body: Buffer): void {
-    if (this.#stream.destroyed) return
+    if (this.#isGone) return
     this.#endWithAnswer()
     const isHead = this.method === 'HEAD'
     const endStream = isHead || body.length === 0
@@ -84,12 +92,12 @@ export class Http2Exchange implements StreamingExchange {
   stream(status: number, headers: ResponseHeaders): StreamedResponse {
     const stream = this.#stream
     const waitForTrailers = headers['trailer'] !== undefined
-    if (!stream.destroyed) {
+    if (!this.#isGone) {
       this.#endWithAnswer()
       stream.respond({ ':status': status, ...headers }, { waitForTrailers })
     }
     return {
-      write: (chunk) => stream.destroyed || stream.write(chunk),
+      write: (chunk) => this.#isGone || stream.write(chunk),
       drained: () => drained(stream, this.closed),
       onDrain: (listener) => void stream.on('drain', listener),
       end: (trailers = []) => {
@@ -100,8 +108,9 @@ export class Http2Exchange implements StreamingExchange {
     }
   }
 
+  /** Not by `close`: that ends the stream in good order just before it resets it, and clients believe the end. */
   abort(): void {
-    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+    this.#stream.destroy(answerCutOff)
   }
 }
 

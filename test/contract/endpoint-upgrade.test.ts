@@ -123,7 +123,7 @@ describe('requests that switch protocols', () => {
     const request = ask({ headers: spdy })
     request.end()
     const [response] = await once(request, 'response')
-    expect([response.statusCode, response.headers['retry-after']]).toEqual([503, '5'])
+    expect([response.statusCode, response.headers['retry-after']]).toEqual([503, '1'])
     response.resume()
     const asked = world.upstream.requests.length
     const withBody = ask({ headers: { ...spdy, 'content-length': '4' } })

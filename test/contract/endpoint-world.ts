@@ -109,6 +109,8 @@ export interface EndpointWorld {
   readonly raw: (options?: ConnectionOptions) => Promise<TLSSocket>
   serving: CertificatePair | undefined
   stop(): Promise<void>
+  /** Stops, and waits as long as it takes. */
+  drain(): Promise<void>
 }
 
 export async function startEndpoint(options: Partial<EndpointOptions> = {}): Promise<EndpointWorld> {
@@ -156,6 +158,7 @@ export async function startEndpoint(options: Partial<EndpointOptions> = {}): Pro
       return socket
     },
     stop: () => running.stop(AbortSignal.abort()),
+    drain: () => running.stop(new AbortController().signal),
   }
 }
 

@@ -229,6 +229,33 @@ describe('the endpoint passes on', () => {
     await expect(text(stream)).rejects.toThrow('NGHTTP2_INTERNAL_ERROR')
   })
 
+  it.each(['', 'an event'])('a watch that breaks off while nothing passes, after %j', async (said) => {
+    let body = new PassThrough()
+    world.upstream.handle = () => answer(200, json, body)
+    const stream = session.request({ ':path': '/api/v1/pods?watch=1' })
+    await once(stream, 'response')
+    const cut = expect(text(stream)).rejects.toThrow('NGHTTP2_INTERNAL_ERROR')
+    body.write(said)
+    await askOther()
+    body.destroy(new UpstreamError('broken', 'gone'))
+    await cut
+    body = new PassThrough()
+    const one = expect(world.http1({ path: '/api/v1/pods?watch=1' })).rejects.toThrow('aborted')
+    body.write('event')
+    await expect.poll(() => world.endpoint.status.requests.long).toBe(1)
+    await askOther()
+    body.destroy(new UpstreamError('broken', 'gone'))
+    await one
+  })
+
+  /** Time for whatever is on its way on the session to arrive. */
+  async function askOther(): Promise<void> {
+    const { handle } = world.upstream
+    world.upstream.handle = fresh.handle
+    await askHttp2(session, { ':path': '/ping' })
+    world.upstream.handle = handle
+  }
+
   it('large bodies no faster than the slower side takes them', async () => {
     let produced = 0
     const chunk = Buffer.alloc(64 * 1024)
@@ -286,10 +313,10 @@ describe('the endpoint passes on', () => {
   })
 
   it.each([
-    ['offline', 503, 'ServiceUnavailable', '5'],
-    ['unreachable', 503, 'ServiceUnavailable', '5'],
+    ['offline', 503, 'ServiceUnavailable', '1'],
+    ['unreachable', 503, 'ServiceUnavailable', '1'],
     ['overloaded', 503, 'ServiceUnavailable', '1'],
-    ['timeout', 504, 'Timeout', '5'],
+    ['timeout', 504, 'Timeout', '1'],
     ['broken', 502, 'BadGateway', '1'],
   ] as const)('a failure of the way up (%s) as a Status', async (kind, code, reason, retryAfter) => {
     world.upstream.handle = () => Promise.reject(new UpstreamError(kind, 'the tide is in'))
@@ -299,6 +326,18 @@ describe('the endpoint passes on', () => {
     // Clients repeat what has a Retry-After; a write that may have been done must not be repeated by itself.
     const write = await world.http1({ method: 'POST', path: '/api/v1/pods' }, '{}')
     expect(write.headers['retry-after']).toBe(code === 503 ? retryAfter : undefined)
+  })
+
+  it('a head that cannot be sent as a Status that says so', async () => {
+    const twice = [
+      ['content-type', 'a/b'],
+      ['content-type', 'c/d'],
+    ] as const
+    world.upstream.handle = () => answer(200, twice, 'body')
+    expect((await askHttp2(session, { ':path': '/x' })).headers[':status']).toBe(502)
+    world.upstream.handle = () => answer(200, [['x-odd', '\u0100']], 'body')
+    const { status, body } = await world.http1({ path: '/x' })
+    expect([status, JSON.parse(body).reason]).toEqual([502, 'BadGateway'])
   })
 
   it('tells what it has done in numbers, and asks for filters where they may apply', async () => {
@@ -325,31 +364,5 @@ describe('the endpoint passes on', () => {
     expect(world.serving.chain[0].fingerprint).not.toBe(before?.chain[0].fingerprint)
     socket.destroy()
     expect((await askHttp2(session, { ':path': '/still' })).body).toBe('/still')
-  })
-})
-
-describe('an endpoint without a certificate', () => {
-  it('keeps its port closed, says so, and opens when there is one', async () => {
-    let pair: EndpointWorld['serving']
-    const world = await startEndpoint({ certificate: () => pair })
-    expect(world.endpoint.health()).toMatchObject({
-      ok: false,
-      reason: expect.stringContaining('no serving certificate'),
-    })
-    expect(world.port()).toBe(0)
-    pair = world.serving
-    world.endpoint.certificateChanged()
-    await expect.poll(() => world.endpoint.health()).toEqual({ ok: true })
-    expect((await world.http1({ path: '/x' })).body).toBe('/x')
-    await world.stop()
-  })
-
-  it('refuses to start where another process listens, and waits for an address that is not there yet', async () => {
-    const first = await startEndpoint()
-    await expect(startEndpoint({ port: first.port() })).rejects.toThrow('another process already listens there')
-    const other = await startEndpoint({ addresses: ['127.0.0.1', '203.0.113.7'] })
-    expect(other.endpoint.health()).toMatchObject({ ok: false, reason: expect.stringContaining('203.0.113.7') })
-    expect((await other.http1({ path: '/x' })).status).toBe(200)
-    await Promise.all([first.stop(), other.stop()])
   })
 })

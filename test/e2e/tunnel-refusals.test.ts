@@ -132,7 +132,8 @@ describe.concurrent('an edge that has joined does not start', () => {
   })
 
   it.skipIf(process.platform !== 'linux')('with an address that it would have to add and may not', async () => {
-    const args = ['edge', '--data-dir', 'foreign', '--health-address', '127.0.0.1:0', ...some]
+    const own = ['--data-dir', 'foreign', '--health-address', '127.0.0.1:0', '--endpoint-address', 'none']
+    const args = ['edge', ...own, ...some]
     const { code, stdout, stderr } = await runWithoutRights([...args, '--bind-address', foreignAddress])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain(

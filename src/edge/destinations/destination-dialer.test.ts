@@ -53,6 +53,22 @@ describe('a dial', () => {
     expect(clock.pending).toBe(0)
   })
 
+  it.each([
+    ['ECONNREFUSED', 'refused'],
+    ['EHOSTUNREACH', 'refused'],
+    ['ETIMEDOUT', 'timeout'],
+    ['EMFILE', 'overloaded'],
+    ['EADDRNOTAVAIL', 'overloaded'],
+  ])('that ends in %s is %s', async (systemCode, code) => {
+    const network = { resolve: async () => [], connect: () => Promise.reject(failure(systemCode)) }
+    const dialed = new DestinationDialer(network, clock).dial({
+      allowed: allowed('10.0.0.1'),
+      deadlineMs: undefined,
+      signal: wanted,
+    })
+    await expect(dialed).rejects.toMatchObject({ code, message: `10.0.0.1 port 80: ${systemCode}` })
+  })
+
   it('asks nobody about an address', async () => {
     const network = new Network({}, ['10.0.0.1'])
     const dialer = new DestinationDialer(network, clock)

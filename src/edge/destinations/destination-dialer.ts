@@ -6,6 +6,7 @@ import type { Network } from '../../network/tcp.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { within } from '../../tunnel/carriers/deadline.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
+import type { RefusalCode } from '../../tunnel/prelude/answer.ts'
 import type { DestinationDecision } from './destination-policy.ts'
 
 /** What is on this node, or near it, answers sooner; a hub may wait less, never longer. */
@@ -104,8 +105,17 @@ function shareOfTime(remainingMs: number, left: number): number | undefined {
   return left <= 1 ? undefined : Math.min(MAX_ADDRESS_ATTEMPT_MS, Math.max(0, remainingMs) / left)
 }
 
+/** Where this machine has no socket left nobody was asked, and a hub may try another way. */
+const refusalOfSystemError: Readonly<Record<string, RefusalCode>> = {
+  ETIMEDOUT: 'timeout',
+  EMFILE: 'overloaded',
+  ENFILE: 'overloaded',
+  ENOBUFS: 'overloaded',
+  EADDRNOTAVAIL: 'overloaded',
+}
+
 function connectError({ host, port }: HostPort, ip: string, cause: unknown): OpenError {
   const { code, message } = cause as NodeJS.ErrnoException
   const where = host === ip ? `${ip} port ${port}` : `${host} (${ip}) port ${port}`
-  return new OpenError(code === 'ETIMEDOUT' ? 'timeout' : 'refused', `${where}: ${code ?? message}`, { cause })
+  return new OpenError(refusalOfSystemError[code ?? ''] ?? 'refused', `${where}: ${code ?? message}`, { cause })
 }

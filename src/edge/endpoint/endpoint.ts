@@ -217,6 +217,7 @@ export class Endpoint implements Part {
       await door.running?.stop(deadline)
       door.running = undefined
     })
+    this.#service.cutLong()
     await Promise.all(stopped)
   }
 }

@@ -52,7 +52,7 @@ function switchedTo(headers: readonly (readonly [string, string])[]): string {
 }
 
 /** `ended` is told once, with the bytes that went up and down. */
-export function join(client: Duplex, server: Duplex, ended: (upBytes: number, downBytes: number) => void): void {
+function join(client: Duplex, server: Duplex, ended: (upBytes: number, downBytes: number) => void): void {
   const up = new Pump(client, server)
   const down = new Pump(server, client)
   let open = 2

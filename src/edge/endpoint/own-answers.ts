@@ -9,6 +9,9 @@ import type { Refused } from './caller-limits.ts'
 /** When a caller that was refused for its own rate may come back. */
 export const SLOW_DOWN_SECONDS = 1
 
+/** Go's client repeats ten times by itself what carries a Retry-After: kubectl would be silent for ten times as long. */
+export const MAX_RETRY_AFTER_SECONDS = 1
+
 /** Returns the code of the answer. */
 export function answerError(exchange: Exchange, error: unknown): number {
   const { code, headers, status } = toHttp(error)
@@ -20,11 +23,12 @@ export function answerError(exchange: Exchange, error: unknown): number {
 /** `undefined` for what is no error of the way to the API server. */
 export function upstreamFailure(error: unknown, method: string): ApiError | undefined {
   if (!(error instanceof UpstreamError)) return undefined
-  const { kind, message, retryAfterSeconds } = error
+  const { kind, message } = error
+  const retryAfterSeconds = Math.min(error.retryAfterSeconds, MAX_RETRY_AFTER_SECONDS)
   // Clients repeat by themselves whatever carries a Retry-After. A write that may have been carried out must not be.
-  const retryMs = method === 'GET' || method === 'HEAD' ? retryAfterSeconds : 0
-  if (kind === 'timeout') return timeout(`the API server did not answer in time: ${message}`, retryMs)
-  if (kind === 'broken') return badGateway(`the connection to the API server broke: ${message}`, retryMs)
+  const retrySeconds = method === 'GET' || method === 'HEAD' ? retryAfterSeconds : 0
+  if (kind === 'timeout') return timeout(`the API server did not answer in time: ${message}`, retrySeconds)
+  if (kind === 'broken') return badGateway(`the connection to the API server broke: ${message}`, retrySeconds)
   return serviceUnavailable(`the API server cannot be reached from this node: ${message}`, retryAfterSeconds)
 }
 

@@ -37,6 +37,8 @@ export class RequestService {
   readonly #forward: ForwardOptions & ForwardUpgradeOptions
   readonly #inFlight: Record<Kind, number> = { short: 0, long: 0, upgrade: 0 }
 
+  readonly #long = new Set<Exchange>()
+
   constructor(options: RequestServiceOptions) {
     this.#options = options
     this.#forward = { ...options, judged: (entry, exchange, status) => this.#judge(entry, exchange, status) }
@@ -44,6 +46,11 @@ export class RequestService {
 
   get inFlight(): Readonly<Record<Kind, number>> {
     return this.#inFlight
+  }
+
+  /** Watches and logs end only when somebody ends them; their clients come again. Upgraded connections are left to themselves. */
+  cutLong(): void {
+    for (const exchange of this.#long) exchange.abort()
   }
 
   serve(exchange: StreamingExchange): void {
@@ -65,7 +72,7 @@ export class RequestService {
     let entry: Entry | undefined
     try {
       entry = enter(exchange, this.#options)
-      const { delayMs } = this.#admit(entry, record, isUpgrade)
+      const { delayMs } = this.#admit(exchange, entry, record, isUpgrade)
       record.entered(entry)
       if (delayMs > 0) await clock.sleep(delayMs, exchange.closed)
       await forward(entry, record)
@@ -74,7 +81,7 @@ export class RequestService {
     }
   }
 
-  #admit({ key, isLong }: Entry, record: RequestRecord, isUpgrade: boolean): Ticket {
+  #admit(exchange: Exchange, { key, isLong }: Entry, record: RequestRecord, isUpgrade: boolean): Ticket {
     const { limits, metrics } = this.#options
     const ticket = limits.admit(key, isLong || isUpgrade)
     if (typeof ticket === 'string') {
@@ -84,8 +91,10 @@ export class RequestService {
     if (ticket.delayMs > 0) metrics.limited('delayed')
     const kind = isUpgrade ? 'upgrade' : isLong ? 'long' : 'short'
     this.#inFlight[kind] += 1
+    if (kind === 'long') this.#long.add(exchange)
     record.whenOver(() => {
       this.#inFlight[kind] -= 1
+      this.#long.delete(exchange)
       ticket.release()
     })
     return ticket
@@ -109,6 +118,11 @@ export class RequestService {
     if (isGone || record.isAnswered) return
     const known = error instanceof ApiError ? error : failure
     if (known === undefined) logger.error({ err: error, method: exchange.method }, 'a request failed by a defect')
-    record.answered(answerError(exchange, known ?? error))
+    try {
+      record.answered(answerError(exchange, known ?? error))
+    } catch {
+      // Part of an answer is out already, or there is nobody left to take one.
+      exchange.abort()
+    }
   }
 }

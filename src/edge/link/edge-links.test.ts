@@ -294,10 +294,12 @@ describe('a hand-over', () => {
     await running.stop(noTime)
   })
 
-  it('follows when our address changes', async () => {
+  it('follows when our address changes, and loses no stream, not even one opened into the farewell', async () => {
     let address: string | undefined = '10.0.0.1'
     const links = world.links(['hub-a'], { sourceAddress: async () => address })
     const running = await world.started(links)
+    const { stream, answered } = await links.open(target)
+    await answered
     address = undefined
     await world.clock.advance(SURROUNDINGS_CHECK_MS)
     expect(world.dials).toHaveLength(1)
@@ -305,6 +307,21 @@ describe('a hand-over', () => {
     await world.clock.advance(SURROUNDINGS_CHECK_MS)
     await settled()
     expect(world.dials).toHaveLength(2)
+    // The hub has not read the farewell of the old session when it opens a stream there.
+    const { driver, near } = world.sessions[0]!
+    near.isHeld = true
+    await world.clock.advance(HAND_OVER_GRACE_MS)
+    driver
+      .open()
+      .on('error', () => {})
+      .write('late')
+    await settled()
+    near.release()
+    await settled()
+    expect(driver.isGoingAway).toBe(true)
+    expect(world.served.map(({ destroyed }) => destroyed)).toEqual([false])
+    stream.end('still here')
+    expect(await collectText(stream)).toBe('still here')
     await running.stop(noTime)
   })
 })

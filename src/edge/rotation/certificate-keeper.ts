@@ -178,13 +178,14 @@ export class CertificateKeeper implements Part {
     const answer = await source.request(await createRequest(await template(signal), this.#nextKey), signal)
     const pair = await store.write(this.#checked(answer, this.#nextKey))
     this.#nextKey = undefined
+    const isFirst = this.#pair === undefined
     this.#pair = pair
     const [certificate] = pair.chain
     this.#state = afterRenewed(certificate, clock.nowMs(), random)
     metrics.rotation(name, 'renewed')
     logger.info(
       { certificate: name, serial: certificate.serialNumber, ends: isoTime(certificate.notAfterMs) },
-      'certificate renewed',
+      isFirst ? 'certificate received' : 'certificate renewed',
     )
     this.#announce()
     await this.#remember()

@@ -1,0 +1,121 @@
+import { PassThrough, Readable } from 'node:stream'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { AnswerHead, FilteredBody, FilterPlan } from '../../src/edge/filters/filter-plan.ts'
+import { UpstreamError } from '../../src/edge/upstream/upstream.ts'
+import { tooManyRequests } from '../../src/kube/status/availability-errors.ts'
+import { answer, askHttp2, type EndpointWorld, startEndpoint, text } from './endpoint-world.ts'
+
+const json = [['content-type', 'application/json']] as const
+
+describe('the endpoint with filters', () => {
+  const heads: AnswerHead[] = []
+  let run: (body: Readable) => Promise<FilteredBody>
+  let world: EndpointWorld
+
+  beforeAll(async () => {
+    const plan: FilterPlan = {
+      names: ['test'],
+      begin: (head) => {
+        heads.push(head)
+        return head.status === 200 ? { run: (body) => run(body) } : undefined
+      },
+    }
+    world = await startEndpoint({
+      filters: {
+        choose: async (request) => {
+          const user = await request.identify()
+          return request.isNode || user === 'jane' ? plan : undefined
+        },
+      },
+    })
+    world.upstream.handle = ({ method, target }) => {
+      if (target.endsWith('/tokenreviews'))
+        return answer(201, json, '{"status":{"authenticated":true,"user":{"username":"jane"}}}')
+      if (target === '/api/v1/pods/x') return answer(404, json, 'no')
+      return answer(200, [...json, ['content-length', '4'], ['etag', 'e']], method === 'GET' ? 'seen' : '')
+    }
+  })
+
+  beforeEach(() => {
+    heads.length = 0
+    world.upstream.requests.length = 0
+  })
+
+  afterAll(() => world.stop())
+
+  const ask = async (path: string) =>
+    await world.http1({ path, headers: { authorization: 'Bearer t', 'accept-encoding': 'gzip' } })
+
+  it('asks for a plain answer and sends what the filter makes of it', async () => {
+    run = async (body) => ({
+      status: 200,
+      contentEncoding: 'gzip',
+      contentLength: undefined,
+      body: Readable.from([Buffer.from(`${await text(body)}, changed`)]),
+    })
+    const filtered = await ask('/api/v1/services')
+    expect(filtered.body).toBe('seen, changed')
+    expect(filtered.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept-Encoding', etag: 'e' })
+    expect(filtered.headers['content-length']).toBeUndefined()
+    expect(world.upstream.last.headers.filter(([name]) => name === 'accept-encoding')).toEqual([
+      ['accept-encoding', 'identity'],
+    ])
+    expect(heads).toEqual([
+      { status: 200, contentType: 'application/json', contentEncoding: '', acceptEncoding: 'gzip' },
+    ])
+    expect(world.upstream.requests.map(({ pool }) => pool)).toEqual(['node', 'open'])
+  })
+
+  it('passes on what the filter leaves alone, and answers for one that gives up', async () => {
+    expect(await ask('/api/v1/pods/x')).toMatchObject({ status: 404, body: 'no' })
+    run = () => Promise.reject(tooManyRequests('memory is short', 1))
+    expect(await ask('/api/v1/services')).toMatchObject({ status: 429, headers: { 'retry-after': '1' } })
+    run = () => Promise.reject(new UpstreamError('broken', 'cut off'))
+    expect(await ask('/api/v1/services')).toMatchObject({ status: 502 })
+  })
+})
+
+describe('an endpoint without a certificate', () => {
+  it('keeps its port closed, says so, and opens when there is one', async () => {
+    let pair: EndpointWorld['serving']
+    const world = await startEndpoint({ certificate: () => pair })
+    expect(world.endpoint.health()).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining('no serving certificate'),
+    })
+    expect(world.port()).toBe(0)
+    pair = world.serving
+    world.endpoint.certificateChanged()
+    await expect.poll(() => world.endpoint.health()).toEqual({ ok: true })
+    expect((await world.http1({ path: '/x' })).body).toBe('/x')
+    await world.stop()
+  })
+
+  it('waits for requests when it stops, but not for watches', async () => {
+    const world = await startEndpoint()
+    const held: (() => void)[] = []
+    world.upstream.handle = ({ target }) =>
+      target === '/slow'
+        ? new Promise((resolve) => held.push(() => resolve(answer(200, json, 'done'))))
+        : answer(200, json, new PassThrough())
+    const session = world.http2()
+    const watch = session.request({ ':path': '/api/v1/pods?watch=1' })
+    const slow = askHttp2(session, { ':path': '/slow' })
+    const cut = expect(text(watch)).rejects.toThrow('NGHTTP2_INTERNAL_ERROR')
+    await expect.poll(() => [held.length, world.endpoint.status.requests.long]).toEqual([1, 1])
+    const stopped = world.drain()
+    await cut
+    held[0]?.()
+    expect((await slow).body).toBe('done')
+    await stopped
+  })
+
+  it('refuses to start where another process listens, and waits for an address that is not there yet', async () => {
+    const first = await startEndpoint()
+    await expect(startEndpoint({ port: first.port() })).rejects.toThrow('another process already listens there')
+    const other = await startEndpoint({ addresses: ['127.0.0.1', '203.0.113.7'] })
+    expect(other.endpoint.health()).toMatchObject({ ok: false, reason: expect.stringContaining('203.0.113.7') })
+    expect((await other.http1({ path: '/x' })).status).toBe(200)
+    await Promise.all([first.stop(), other.stop()])
+  })
+})
