@@ -146,29 +146,28 @@ export function send(exchange: StreamingExchange, answer: ReadyAnswer, record: R
   const cut = (): void => {
     if (!isOver) exchange.abort()
   }
+  const drop = (): void => {
+    isOver = true
+    body.destroy()
+  }
   body.on('error', cut)
   body.on('close', cut)
-  // What flows begins to flow after this turn: by then the head has been written and waits for it.
   const wholeBytes = headers['trailer'] === undefined ? Number(headers['content-length'] ?? -1) : -1
+  let last: Buffer | undefined
+  // What flows begins to flow after this turn: by then the head has been written and waits for it.
   body.on('data', (chunk: Buffer) => {
     record.toClientBytes += chunk.length
-    isOver = record.toClientBytes === wholeBytes
-    if (isOver) out.endWith(chunk)
+    // The end is on its way, if not here already: it goes with the last piece.
+    if (record.toClientBytes === wholeBytes) last = chunk
     else if (!out.write(chunk)) body.pause()
   })
   body.on('end', () => {
-    if (isOver) return
     isOver = true
-    out.end(answer.trailers())
+    if (last === undefined) out.end(answer.trailers())
+    else out.endWith(last)
   })
-  record.whenOver(() => {
-    isOver = true
-    body.destroy()
-  })
-  const out = begin(exchange, status, headers, () => {
-    isOver = true
-    body.destroy()
-  })
+  record.whenOver(drop)
+  const out = begin(exchange, status, headers, drop)
   record.answered(status)
   out.onDrain(() => body.resume())
 }

@@ -7,6 +7,9 @@ import { brokenBy } from './upstream-error.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
 
+/** One for all: its stack would say nothing. */
+const requestCutOff = new UpstreamError('broken', 'the request was cut off')
+
 /** Asking twice changes nothing. */
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
@@ -113,10 +116,15 @@ class H2Stream {
     }
   }
 
-  /** The peer learns of it at once, whatever is still to be sent or read. */
+  /**
+   * The peer learns of it at once, whatever is still to be sent or read. A body that is not out yet must not look complete, and
+   * closing a stream of Node ends its body in good order first: only destroying it with an error does not.
+   */
   #cancel(): void {
-    if (!this.#stream.closed) this.#stream.close(NGHTTP2_CANCEL)
-    this.#stream.destroy()
+    const stream = this.#stream
+    if (!stream.writableFinished) stream.destroy(requestCutOff)
+    else if (!stream.closed) stream.close(NGHTTP2_CANCEL)
+    stream.destroy()
   }
 
   #send(body: NonNullable<UpstreamRequest['body']>): void {
