@@ -83,6 +83,9 @@ async function registerNode(kubeconfig: string, name: string): Promise<void> {
   }
 }
 
+/** Only the tunnel is measured here. */
+const noEndpoint = ['--endpoint-address=none', '--endpoint-port=0']
+
 export async function startOurs({ folder, originPort, profileDir }: World): Promise<Ours> {
   const path = join(folder, 'causeway.sock')
   const flags = [`--connect-front=unix:${path}`, `--allow-target=127.0.0.1:${originPort}`]
@@ -105,7 +108,10 @@ export async function startOurs({ folder, originPort, profileDir }: World): Prom
     const port = await via(Number(new URL(hub.url).port))
     const targets = localPorts.map((localPort) => `--target=127.0.0.1:${originPort}:${localPort}`)
     const flags = ['--bind-address=127.0.0.1', '--allow-destination=127.0.0.1:*', '--carrier=tls', ...targets]
-    const started = await startCommand(['edge', `--hub=https://127.0.0.1:${port}`, ...identity, ...flags], profileDir)
+    const started = await startCommand(
+      ['edge', `--hub=https://127.0.0.1:${port}`, ...identity, ...noEndpoint, ...flags],
+      profileDir,
+    )
     edge = started.child
   }
   const shared = { processes: () => (edge === undefined ? [hub.child] : [hub.child, edge]), reach }

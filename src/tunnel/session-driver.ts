@@ -115,7 +115,6 @@ export class SessionDriver implements SessionHandler {
     this.#handler.onStream(new TunnelStream(stream))
   }
 
-  /** At once: gathering what a whole turn of the event loop brings saves writes, but the longer round trip widens windows. */
   onSendable(): void {
     queueMicrotask(this.#flushSoon)
   }

@@ -124,6 +124,12 @@ describe('an HTTP/1.1 connection', () => {
     expect(await exchange(await dial(world), long)).toContain(`larger than the ${MAX_HEADER_BYTES} bytes`)
   })
 
+  it('that wants to be led on (CONNECT) is told where that is done', async () => {
+    const world = await startHub()
+    const answer = await exchange(await dial(world), 'CONNECT edge-1:10250 HTTP/1.1\r\nHost: edge-1:10250\r\n\r\n')
+    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*CONNECT is served by a front[\s\S]*--connect-front/)
+  })
+
   it('with two lengths for one body (smuggling) is refused', async () => {
     const world = await startHub()
     const head = 'POST /edge.crt HTTP/1.1\r\nHost: hub\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n'

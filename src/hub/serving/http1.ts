@@ -51,6 +51,10 @@ function createHttpServer(settings: HttpSettings, states: WeakMap<Duplex, State>
     else void serve(settings, state, request, response)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseHead(error, socket, states.get(socket)))
+  server.on('connect', (_request, socket) => {
+    const advice = 'CONNECT is served by a front, not on this port: see --connect-front of the hub'
+    sendBare(socket, refusalResponse(new Refusal('bad-request', advice)))
+  })
   if (settings.upgrade !== undefined) {
     server.on('upgrade', (request, socket, head) => upgrade(settings, states.get(socket), request, head))
   }
