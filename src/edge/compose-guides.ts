@@ -40,6 +40,8 @@ export interface GuideStatus {
 export interface Guides {
   readonly parts: readonly Part[]
   readonly status: () => GuideStatus
+  /** Where the hub keeps the account of kube-proxy; `undefined` while no token of it is kept. */
+  readonly hubNamespace: () => string | undefined
   /** To be called when the endpoint has opened, which may be long after the start: it waits for a certificate. */
   readonly opened: () => void
 }
@@ -51,6 +53,7 @@ export function composeGuides(options: GuideOptions): Guides {
   return {
     parts: [kubeconfigs, token, nat].filter((part) => part !== undefined),
     status: () => ({ kubeProxyToken: token?.status, nat: nat?.status }),
+    hubNamespace: () => token?.namespace,
     opened: () => kubeconfigs?.write(),
   }
 }
@@ -102,10 +105,10 @@ function tokenKeeper(options: GuideOptions): KubeProxyTokenKeeper {
 function serviceNat({ dataDir: owner, certificates, served, clock, logger, registry }: GuideOptions): Nat {
   const targets = () => {
     const endpoint = served()
-    const named = certificates.serving()?.chain[0].names.ipAddresses ?? []
-    const own = new Set(addressesOfThisMachine())
-    const clusterIps = named.filter((address) => !isSpecialAddress(address) && !own.has(address))
     const endpointAddresses = endpoint === undefined ? [] : [endpoint.address]
+    const named = certificates.serving()?.chain[0].names.ipAddresses ?? []
+    const own = new Set([...addressesOfThisMachine(), ...endpointAddresses])
+    const clusterIps = named.filter((address) => !isSpecialAddress(address) && !own.has(address))
     return { clusterIps, endpointAddresses, endpointPort: endpoint?.port ?? 0 }
   }
   return new Nat({ owner, targets, clock, logger, registry })

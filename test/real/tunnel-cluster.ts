@@ -171,11 +171,14 @@ export async function allowBootstrap({ plane, cluster }: HubPlane): Promise<stri
   return 'abcdef.0123456789abcdef'
 }
 
-/** Waits until the kubelet has asked for the certificate of its server, and lets it have it. */
+/** Waits until the kubelet itself, and not the hub for the edge, has asked for a serving certificate, and lets it have it. */
 export async function approveServingCertificate({ plane, cluster }: HubPlane): Promise<void> {
   const name = await vi.waitFor(async () => {
     const { items } = await cluster.client.resource(certificateSigningRequests).list()
-    const found = items.find(({ spec }) => spec?.signerName === 'kubernetes.io/kubelet-serving')
+    const found = items.find(
+      ({ spec }) =>
+        spec?.signerName === 'kubernetes.io/kubelet-serving' && spec.username === `system:node:${NODE_NAME}`,
+    )
     if (found === undefined) throw new Error('the kubelet has not asked for a serving certificate')
     return found.metadata?.name ?? ''
   }, patience)
