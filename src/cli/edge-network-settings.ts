@@ -6,6 +6,7 @@ import { DestinationRuleError, parseDestinationRules } from '../edge/destination
 import { FilterNameError, type FilterSettings, readDisabledFilters } from '../edge/filters/filter-settings.ts'
 import { ForwardSpecError, parseForwards } from '../edge/forwards/forward-spec.ts'
 import { BindAddressError, parseBindAddress } from '../edge/network/bind-address.ts'
+import { parseEndpointAddresses } from '../edge/network/endpoint-addresses.ts'
 import { ProxySettingsError, parseProxySettings } from '../tunnel/carriers/proxy-settings.ts'
 import type { EdgeConfig } from './config/edge.ts'
 import type { CommandContext } from './context.ts'
@@ -36,12 +37,12 @@ export function edgeNetworkSettings(
 
 function endpointSettings(config: EdgeConfig): EndpointSettings {
   const { endpointPort: port, endpointAddress: given, writeKubeletKubeconfig: writeKubeconfigs, nat } = config
-  const address = given === 'none' ? undefined : asUsage('--endpoint-address', () => parseBindAddress(given))
-  if (nat && address === undefined)
+  const parsed = asUsage('--endpoint-address', () => parseEndpointAddresses(given))
+  if (nat && parsed.addresses.length === 0)
     throw new UsageError('--nat needs an --endpoint-address: packets of pods cannot be led to 127.0.0.1')
   return {
     port,
-    ...(address === undefined ? {} : { address }),
+    ...parsed,
     writeKubeconfigs,
     nat,
     filters: filterSettings(config),

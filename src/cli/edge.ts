@@ -3,6 +3,7 @@
  */
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
+import type { EdgeNetworkSettings } from '../edge/compose.ts'
 import { Edge } from '../edge/edge.ts'
 import { HubUrlError, parseHubUrls } from '../edge/hub/hub-url.ts'
 import { EdgeFiles } from '../edge/identity/edge-files.ts'
@@ -179,7 +180,7 @@ async function runEdge(context: CommandContext, readConfig: () => EdgeConfig): P
     drainTimeoutMs: config.drainTimeout,
     addressRemedy: addressRemedy(edgeRole, {
       healthAddress: config.healthAddress,
-      ...endpointRemedies(config),
+      ...endpointRemedies(network),
     }),
     onReady: () => {
       const { node, hubs } = edge.status
@@ -195,9 +196,9 @@ async function runEdge(context: CommandContext, readConfig: () => EdgeConfig): P
 }
 
 /** The endpoint's addresses, by the setting that helps when one is taken. */
-function endpointRemedies({ endpointAddress, endpointPort: port }: EdgeConfig) {
-  const taken = ['127.0.0.1', endpointAddress].map((host) => ({ host, port }))
-  return { endpointPort: taken }
+function endpointRemedies({ endpoint }: EdgeNetworkSettings) {
+  const { loopback = '', addresses = [], port = 0 } = endpoint ?? {}
+  return { endpointPort: [loopback, ...addresses].map((host) => ({ host, port })) }
 }
 
 function logProgress(logger: Logger, { step, total, text, done }: JoinProgress): void {

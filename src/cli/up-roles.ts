@@ -126,7 +126,14 @@ export class UpEdge implements Part {
         carriers: 'auto',
         destinationRules: [],
         ...forwardsOf(apiServerPort),
-        endpoint: { port: endpointPort, writeKubeconfigs: true, nat: false, filters: { disabled: [] } },
+        endpoint: {
+          port: endpointPort,
+          loopback: '127.0.0.1',
+          addresses: [],
+          writeKubeconfigs: true,
+          nat: false,
+          filters: { disabled: [] },
+        },
       },
       token: async () => ({ kind: 'text', text: await upHub.mintToken(node) }),
     })

@@ -14,6 +14,7 @@ import { Endpoint, type EndpointStatus } from './endpoint/endpoint.ts'
 import type { FilterEndpoint } from './filters/filter.ts'
 import { createFilterMetrics } from './filters/filter-metrics.ts'
 import type { FilterSettings } from './filters/filter-settings.ts'
+import { FilterViewFile } from './filters/filter-view-file.ts'
 import { ResponseFilters } from './filters/response-filters.ts'
 import type { HubClient } from './hub/hub-client.ts'
 import type { EdgeLinks } from './link/edge-links.ts'
@@ -23,14 +24,15 @@ import type { UpstreamStatus } from './upstream/upstream.ts'
 
 /** The name by which every hub knows the API server of its cluster. */
 const apiServerTarget = 'kube-apiserver'
-/** Where a hub keeps its objects unless it is told otherwise; elsewhere kube-proxy is known by its User-Agent. */
-const hubNamespace = 'causeway-system'
-const loopback = '127.0.0.1'
+/** Where a hub keeps its objects unless it is told otherwise; a token of kube-proxy says where that really is. */
+const usualHubNamespace = 'causeway-system'
 
 export interface EndpointSettings {
   readonly port: number
-  /** Served besides 127.0.0.1, and the one that pods are led to; absent: none. */
-  readonly address?: string
+  /** Where the programs of the node itself are led to. */
+  readonly loopback: string
+  /** Served besides, for pods with a network of their own; they are led to the first. */
+  readonly addresses: readonly string[]
   /** Whether to keep kubeconfigs for the kubelet and kube-proxy. */
   readonly writeKubeconfigs: boolean
   /** Whether to lead the cluster's own address of the API server to the endpoint. */
@@ -84,7 +86,9 @@ export interface EdgeEndpoint {
 
 export async function composeEndpoint(options: ComposeEndpointOptions): Promise<EdgeEndpoint> {
   const { settings, cluster, links, clock, logger, registry } = options
-  const wanted = settings.address === undefined ? [loopback] : [loopback, settings.address]
+  const { loopback } = settings
+  // The address of pods first: filters count before the kubelet can come in by the other.
+  const wanted = [...settings.addresses, loopback]
   let endpoint: Endpoint | undefined
   const certificates = await NodeCertificates.load({
     ...options,
@@ -103,14 +107,7 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
     logger,
     registry,
   })
-  const served = (): FilterEndpoint | undefined => openAt(endpoint, settings.address)
-  const filters = new ResponseFilters({
-    endpoint: served,
-    hubNamespace,
-    settings: settings.filters,
-    metrics: createFilterMetrics(registry),
-    logger: componentLogger(logger, 'edge/filters'),
-  })
+  const served = (): FilterEndpoint | undefined => openAt(endpoint, settings.addresses[0])
   const guides = composeGuides({
     ...options,
     ...settings,
@@ -119,13 +116,14 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
     served,
     local: () => openAt(endpoint, loopback),
   })
+  const { filters, viewFile } = composeFilters(options, served, guides.hubNamespace)
   const ports: Part = {
     name: 'endpoint',
     start: async (signal) => {
       // Made only now: the parts before this one have seen to the address, or could not.
       endpoint = new Endpoint({
         ...options,
-        addresses: wanted.filter((address) => address === loopback || options.hasAddress(address)),
+        addresses: wanted.filter(options.hasAddress),
         port: settings.port,
         certificate: () => certificates.serving(),
         nodeCertificate: () => certificates.client()?.chain[0],
@@ -134,6 +132,7 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
         filters,
         onOpen: () => {
           filters.endpointChanged()
+          viewFile.write(filters.view)
           guides.opened()
         },
       })
@@ -145,16 +144,39 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
     return ofCertificates.ok ? (endpoint?.health() ?? unhealthy('the endpoint has not been started')) : ofCertificates
   }
   return {
-    // The way up before the ports, and after them what names the port.
-    parts: [certificates, upstream, ports, ...guides.parts],
+    // The way up and what the run before has left before the ports, and after them what names the port.
+    parts: [certificates, upstream, viewFile, ports, ...guides.parts],
     health,
     status: () => {
       if (endpoint === undefined) return undefined
       const rest = { certificates: certificates.status, upstream: upstream.status, ...guides.status() }
-      return { ...statusOf(endpoint, settings.port), health: health(), ...rest }
+      return { ...statusOf(endpoint, settings), health: health(), ...rest }
     },
-    configureFilters: (changed) => filters.configure(changed),
+    configureFilters: (changed) => {
+      filters.configure(changed)
+      // Before the ports have opened nobody has seen anything: that will be written then.
+      if (openAt(endpoint, loopback) !== undefined) viewFile.write(filters.view)
+    },
   }
+}
+
+function composeFilters(
+  { settings, dataDir, registry, logger: all }: ComposeEndpointOptions,
+  endpoint: () => FilterEndpoint | undefined,
+  tokenNamespace: () => string | undefined,
+) {
+  const logger = componentLogger(all, 'edge/filters')
+  const viewFile = new FilterViewFile({ dataDir, logger })
+  const filters = new ResponseFilters({
+    endpoint,
+    hubNamespace: usualHubNamespace,
+    tokenNamespace,
+    before: () => viewFile.before,
+    settings: settings.filters,
+    metrics: createFilterMetrics(registry),
+    logger,
+  })
+  return { filters, viewFile }
 }
 
 /** `undefined` while nobody listens there. */
@@ -163,7 +185,7 @@ function openAt(endpoint: Endpoint | undefined, address: string | undefined) {
   return found === undefined ? undefined : { address: found.host, host: found.host, port: found.port }
 }
 
-function statusOf(endpoint: Endpoint, wantedPort: number) {
+function statusOf(endpoint: Endpoint, { loopback, port: wantedPort }: EndpointSettings) {
   const { addresses, certificateEnds: _certificateEnds, ...rest } = endpoint.status
   return {
     addresses: addresses.filter(({ isOpen }) => isOpen).map(({ host }) => host),

@@ -75,16 +75,19 @@ class KubeconfigWriter implements Part {
   }
 
   write(): void {
+    this.#writing = this.#writeAfter(this.#writing)
+  }
+
+  async #writeAfter(others: Promise<void>): Promise<void> {
+    await others
     const { local, logger } = this.#options
-    this.#writing = this.#writing.then(async () => {
-      const endpoint = local()
-      if (endpoint === undefined) return
-      try {
-        await writeKubeconfigs({ ...this.#options, ...endpoint })
-      } catch (error) {
-        logger.error({ err: error }, 'the kubeconfigs of the node could not be written')
-      }
-    })
+    const endpoint = local()
+    if (endpoint === undefined) return
+    try {
+      await writeKubeconfigs({ ...this.#options, ...endpoint })
+    } catch (error) {
+      logger.error({ err: error }, 'the kubeconfigs of the node could not be written')
+    }
   }
 }
 

@@ -109,7 +109,7 @@ interface OwnAddresses {
 function composeInterface(options: EdgeNetworkOptions): OwnAddresses {
   const { bindAddress, endpoint, dataDir: owner, clock, logger, registry } = options
   const isMade = (address: string | undefined): address is string => address !== undefined && !isAlwaysThere(address)
-  const addresses = [bindAddress, endpoint?.address].filter(isMade)
+  const addresses = [bindAddress, ...(endpoint?.addresses ?? [])].filter(isMade)
   if (addresses.length === 0) return { parts: [], status: () => undefined }
   const own = new OwnInterface({ addresses, owner, clock, logger, registry, ownAddresses: addressesOfThisMachine })
   return { parts: [isMade(bindAddress) ? own : whereAllowed(own, logger)], status: () => own.status }
@@ -126,7 +126,7 @@ function whereAllowed(own: OwnInterface, logger: Logger): Part {
         if (!(error instanceof InterfaceError)) throw error
         logger.warn(
           { why: error.message },
-          'the endpoint serves 127.0.0.1 only; pods without hostNetwork cannot reach it',
+          'the endpoint serves loopback only; pods without hostNetwork cannot reach it',
         )
         return { stop: async () => {} }
       }

@@ -1,5 +1,6 @@
 /** An exchange over HTTP/1.1. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { drained } from './drained.ts'
 import {
   EXCHANGE_OVER,
@@ -28,6 +29,8 @@ export class Http1Exchange implements StreamingExchange {
   constructor(request: IncomingMessage, response: ServerResponse, peer: Peer) {
     const closed = new AbortController()
     response.once('close', () => closed.abort(EXCHANGE_OVER))
+    // One that stands behind another has no connection yet, and Node does not tell it when there never will be one.
+    if (response.socket === null) closeWith(request.socket, closed)
     // Whoever writes to a client that has just gone is told by `closed`.
     response.on('error', () => {})
     this.method = request.method ?? ''
@@ -107,6 +110,22 @@ export class Http1Exchange implements StreamingExchange {
   abort(): void {
     this.#response.destroy()
   }
+}
+
+const waiting = new WeakMap<Socket, Set<AbortController>>()
+
+/** One listener for all that wait on a connection. */
+function closeWith(socket: Socket, closed: AbortController): void {
+  let all = waiting.get(socket)
+  if (all === undefined) {
+    all = new Set()
+    waiting.set(socket, all)
+    socket.once('close', () => {
+      for (const each of waiting.get(socket) ?? []) each.abort(EXCHANGE_OVER)
+    })
+  }
+  all.add(closed)
+  closed.signal.addEventListener('abort', () => waiting.get(socket)?.delete(closed), { once: true })
 }
 
 function hasBody(headers: RequestHeaders): boolean {

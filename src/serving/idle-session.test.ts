@@ -5,7 +5,7 @@ import { ManualClock } from '../telemetry/clock.ts'
 import { endWhenIdle } from './idle-session.ts'
 import { IDLE_CONNECTION_MS, MAX_UNANSWERED_PINGS } from './limits.ts'
 
-function session(clock: ManualClock) {
+function session(clock: ManualClock, pingMs?: number) {
   const emitter = new EventEmitter()
   const state = { closed: false, answers: true, pings: 0 }
   const close = (): void => {
@@ -16,7 +16,7 @@ function session(clock: ManualClock) {
     state.pings += 1
     if (state.answers) answered()
   }
-  endWhenIdle(Object.assign(emitter, { close, destroy: close, ping }) as unknown as ServerHttp2Session, clock)
+  endWhenIdle(Object.assign(emitter, { close, destroy: close, ping }) as unknown as ServerHttp2Session, clock, pingMs)
   const open = (): EventEmitter => {
     const stream = new EventEmitter()
     emitter.emit('stream', stream)
@@ -60,6 +60,17 @@ describe('endWhenIdle', () => {
     expect(state.closed).toBe(false)
     await clock.advance(IDLE_CONNECTION_MS)
     expect(state.closed).toBe(true)
+  })
+
+  it('asks more often where it is told to, and ends idle ones no sooner for that', async () => {
+    const clock = new ManualClock()
+    const [busy, idle] = [session(clock, 1_000), session(clock, 1_000)]
+    busy.open()
+    busy.state.answers = false
+    await clock.advance(1_000 * (MAX_UNANSWERED_PINGS + 1))
+    expect([busy.state.closed, idle.state.closed, idle.state.pings]).toEqual([true, false, 0])
+    await clock.advance(IDLE_CONNECTION_MS)
+    expect(idle.state.closed).toBe(true)
   })
 
   it('leaves no timer behind', () => {

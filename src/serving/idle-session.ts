@@ -1,6 +1,7 @@
 /**
  * Ends an HTTP/2 session on which nothing has been under way for too long, from its first moment on, and one with open
- * streams whose client does not answer pings any more.
+ * streams whose client does not answer pings any more. For some clients there is no other sign of their end: Node reads
+ * nothing more after a breach of the protocol, and does not tell of a connection that breaks while it waits to write.
  */
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import type { Clock } from '../telemetry/clock.ts'
@@ -10,6 +11,7 @@ import { IDLE_CONNECTION_MS, MAX_UNANSWERED_PINGS } from './limits.ts'
 export function endWhenIdle(
   session: Pick<ServerHttp2Session, 'on' | 'once' | 'close' | 'ping' | 'destroy'>,
   clock: Clock,
+  pingMs = IDLE_CONNECTION_MS,
 ): void {
   let openStreams = 0
   let idleSinceMs = clock.monotonicMs()
@@ -27,7 +29,7 @@ export function endWhenIdle(
     else if (unansweredPings >= MAX_UNANSWERED_PINGS) session.destroy()
     else {
       if (openStreams > 0) ping()
-      cancel = clock.schedule(IDLE_CONNECTION_MS - idleMs, look)
+      cancel = clock.schedule(Math.min(pingMs, IDLE_CONNECTION_MS - idleMs), look)
     }
   }
   session.on('stream', (stream: ServerHttp2Stream) => {

@@ -20,5 +20,5 @@ export const BODY_TIMEOUT_MS = 65_000
 export const CONNECTION_CHECK_MS = 5_000
 /** A connection without a request under way; clients keep theirs as long. As kube-apiserver has it. */
 export const IDLE_CONNECTION_MS = 90_000
-/** One a period of the above: a client that was cut off for a few minutes may come back, one that is gone is let go. */
+/** One a period of the above, or of what a listener has in its place: a client that was cut off for a few minutes may come back, one that is gone is let go. */
 export const MAX_UNANSWERED_PINGS = 3

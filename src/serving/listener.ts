@@ -17,6 +17,7 @@ import { MAX_CHAIN_LENGTH } from '../identity/verify.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { type ListenAddress, listen } from '../telemetry/listen.ts'
+import { limitAddresses } from './address-limit.ts'
 import type { Peer, StreamingExchange, UpgradeExchange } from './exchange.ts'
 import { Http1Exchange } from './http1-exchange.ts'
 import { Http1Upgrade } from './http1-upgrade.ts'
@@ -53,6 +54,10 @@ export interface ListenerOptions {
   readonly clock: Clock
   /** Fewer than the default, for tests. */
   readonly maxConnections?: number
+  /** Where clients do not share addresses: how many of the connections one address may have. */
+  readonly maxConnectionsPerAddress?: number
+  /** How often clients of HTTP/2 with open streams are asked for a sign of life; other than the default. */
+  readonly pingMs?: number
   /** HTTP/1.1: other than the default; 0 for whoever passes bodies on and sees by itself that they make progress. */
   readonly bodyTimeoutMs?: number
   /** A connection that ended before its handshake did. */
@@ -126,6 +131,8 @@ export class Listener implements Part {
     Object.assign(server, http1Limits, { requestTimeout: this.#options.bodyTimeoutMs ?? BODY_TIMEOUT_MS })
     server.maxConnections = this.#options.maxConnections ?? MAX_CONNECTIONS
     this.#serveOn(server)
+    const { maxConnectionsPerAddress, connectionRefused } = this.#options
+    if (maxConnectionsPerAddress !== undefined) limitAddresses(server, maxConnectionsPerAddress, connectionRefused)
     server.on('tlsClientError', () => this.#options.handshakeFailed())
     server.on('drop', () => this.#options.connectionRefused())
     return server
@@ -141,6 +148,8 @@ export class Listener implements Part {
     // themselves, and the imitation would be made for nothing, for each of them.
     server.removeAllListeners('stream')
     server.on('stream', (...[stream, headers, , rawHeaders]: StreamEvent) => {
+      // Told of a turn later: by then the client may have broken its session, which has no socket to ask any more.
+      if (stream.destroyed) return
       const peer = peerOf(stream.session?.socket as TLSSocket)
       this.#options.serve(new Http2Exchange(stream, headers, rawHeaders, peer))
     })
@@ -159,8 +168,9 @@ export class Listener implements Part {
     const { upgrade } = this.#options
     if (upgrade === undefined) return
     server.on('upgrade', (...[request, socket, head]: UpgradeEvent) => {
-      if (hasTooManyHeaders(request)) socket.destroy()
-      else upgrade(new Http1Upgrade(request, socket, head, peerOf(socket)))
+      const exchange = hasTooManyHeaders(request) ? undefined : upgradeOf(request, socket, head)
+      if (exchange === undefined) socket.destroy()
+      else upgrade(exchange)
     })
   }
 
@@ -168,7 +178,7 @@ export class Listener implements Part {
     this.#sessions.add(session)
     session.once('close', () => this.#sessions.delete(session))
     session.setLocalWindowSize(connectionWindowBytes)
-    endWhenIdle(session, this.#options.clock)
+    endWhenIdle(session, this.#options.clock, this.#options.pingMs)
     endWhenResetting(session, this.#options.clock)
   }
 
@@ -203,6 +213,15 @@ function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
 function refuseHeaders(response: ServerResponse): void {
   response.writeHead(431, { connection: 'close', 'content-type': 'text/plain; charset=utf-8' })
   response.end(`more than ${MAX_REQUEST_HEADERS} headers\n`)
+}
+
+/** Undefined behind a request that is still to be answered: that one has the connection, and Node throws. No client asks so. */
+function upgradeOf(...[request, socket, head]: UpgradeEvent): Http1Upgrade | undefined {
+  try {
+    return new Http1Upgrade(request, socket, head, peerOf(socket))
+  } catch {
+    return undefined
+  }
 }
 
 const peers = new WeakMap<TLSSocket, Peer>()

@@ -11,6 +11,9 @@ export const MAX_STREAM_RESETS_AT_ONCE = 500
 /** In the long run; the library allows 33. */
 export const MAX_STREAM_RESETS_PER_SECOND = 25
 
+/** Without an error Node forgets the code, and whoever reads an answer takes the cut for its end. */
+const tooManyResets = new Error('the client resets its streams faster than it may')
+
 export function endWhenResetting(session: Pick<ServerHttp2Session, 'on' | 'destroy'>, clock: Clock): void {
   let allowed = MAX_STREAM_RESETS_AT_ONCE
   let countedAtMs = clock.monotonicMs()
@@ -19,7 +22,7 @@ export function endWhenResetting(session: Pick<ServerHttp2Session, 'on' | 'destr
     const regained = ((nowMs - countedAtMs) / 1000) * MAX_STREAM_RESETS_PER_SECOND
     allowed = Math.min(MAX_STREAM_RESETS_AT_ONCE, allowed + regained) - 1
     countedAtMs = nowMs
-    if (allowed < 0) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+    if (allowed < 0) session.destroy(tooManyResets, constants.NGHTTP2_ENHANCE_YOUR_CALM)
   }
   session.on('stream', (stream: ServerHttp2Stream) => {
     stream.once('close', () => {

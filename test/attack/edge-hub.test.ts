@@ -5,7 +5,11 @@ import { DestinationDialer } from '../../src/edge/destinations/destination-diale
 import { createDestinationMetrics } from '../../src/edge/destinations/destination-metrics.ts'
 import { DestinationPolicy } from '../../src/edge/destinations/destination-policy.ts'
 import { parseDestinationRules } from '../../src/edge/destinations/destination-rule.ts'
-import { MAX_DESTINATION_DIALS, StreamServer } from '../../src/edge/destinations/stream-server.ts'
+import {
+  MAX_DESTINATION_DIALS,
+  RESERVED_KUBELET_DIALS,
+  StreamServer,
+} from '../../src/edge/destinations/stream-server.ts'
 import { OPEN_WAIT_MS } from '../../src/edge/link/edge-links.ts'
 import { OPEN_HEADER_TIMEOUT_MS, REFUSAL_LINGER_MS } from '../../src/tunnel/incoming.ts'
 import { openTarget } from '../../src/tunnel/outgoing.ts'
@@ -94,11 +98,12 @@ describe('a hub floods the edge', () => {
   it('with opens: a few connections are made, and the rest is refused', async () => {
     const { running, hub, ask } = await start('10.9.9.9:*')
     const answers: string[] = []
-    for (let count = 0; count < MAX_DESTINATION_DIALS + 50; count++) {
+    const shared = MAX_DESTINATION_DIALS - RESERVED_KUBELET_DIALS
+    for (let count = 0; count < shared + 50; count++) {
       ask('10.9.9.9:80').catch((error: { code: string }) => answers.push(error.code))
     }
     await settled()
-    expect(touched).toHaveLength(MAX_DESTINATION_DIALS)
+    expect(touched).toHaveLength(shared)
     expect(answers).toEqual(Array.from({ length: 50 }, () => 'overloaded'))
     expect(hub.error).toBeUndefined()
     await running.stop(noTime)

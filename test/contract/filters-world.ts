@@ -75,6 +75,8 @@ const plainHead: AnswerHead = { status: 200, contentType: 'application/json', co
 export function filterRequest(path: string, user: string, userAgent = 'test/1'): FilterRequest {
   return {
     info: parseRequestInfo({ method: 'GET', path }),
+    query: path.split('?')[1] ?? '',
+    caller: user,
     isNode: user === 'node',
     userAgent,
     identify: async () => (user === '' ? undefined : user),

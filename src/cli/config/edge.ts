@@ -30,10 +30,10 @@ const options = {
     description: 'port of the endpoint that plays API server for this node; 0 picks a free one at each start',
   }),
   endpointAddress: option({
-    type: text,
+    type: listOf(text),
     default: '169.254.30.10',
     description:
-      'address for it besides 127.0.0.1, which pods reach too; on an interface of our own; none: only 127.0.0.1',
+      'address for it besides 127.0.0.1, which pods reach too, on an interface of our own; several, also of IPv6, and ::1 in place of 127.0.0.1; none: only 127.0.0.1',
   }),
   writeKubeletKubeconfig: option({
     type: onOff,

@@ -11,14 +11,18 @@ describe('callerOf', () => {
   it.each([
     ['Bearer abc', 'abc'],
     ['bearer abc', 'abc'],
-    ['BEARER abc def', 'abc'],
+    ['BEARER abc', 'abc'],
+    ['Bearer abc def', undefined],
+    ['\u00a0Bearer abc', undefined],
+    ['Bearer abc\u00a0', undefined],
+    ['Bearer\tabc', undefined],
     ['  Bearer abc  ', 'abc'],
     ['Bearer', undefined],
     ['Bearer  abc', undefined],
     ['Basic YTpi', undefined],
     ['', undefined],
     ['abc', undefined],
-  ])('reads Authorization %j as an API server does', (value, token) => {
+  ])('takes from Authorization %j what every API server takes for a token', (value, token) => {
     const caller = callerOf(absent, headers(['authorization', value]))
     expect(caller.kind === 'token' ? caller.token : undefined).toBe(token)
   })
@@ -28,8 +32,13 @@ describe('callerOf', () => {
       'sec-websocket-protocol',
       `v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`,
     ]
-    expect(callerOf(absent, headers(protocol('x')))).toMatchObject({ kind: 'token', token: 'x' })
-    expect(callerOf(absent, headers(protocol('x'), ['authorization', 'Bearer y']))).toMatchObject({ token: 'y' })
+    const upgrade: [string, string] = ['upgrade', 'WebSocket']
+    expect(callerOf(absent, headers(protocol('x'), upgrade), true)).toMatchObject({ kind: 'token', token: 'x' })
+    const both = headers(protocol('x'), upgrade, ['authorization', 'Bearer y'])
+    expect(callerOf(absent, both, true)).toMatchObject({ token: 'y' })
+    // An API server does not look there without a WebSocket: the caller is anonymous for it.
+    expect(callerOf(absent, headers(protocol('x'), upgrade))).toEqual({ kind: 'anonymous' })
+    expect(callerOf(absent, headers(protocol('x'), ['upgrade', 'SPDY/3.1']), true)).toEqual({ kind: 'anonymous' })
     expect(callerOf(absent, headers(['sec-websocket-protocol', 'v5.channel.k8s.io']))).toEqual({ kind: 'anonymous' })
     expect(() => callerOf(node, headers(protocol('x')))).toThrow('one or the other')
   })

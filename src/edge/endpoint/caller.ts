@@ -22,14 +22,16 @@ const node: Caller = { kind: 'node' }
 const anonymous: Caller = { kind: 'anonymous' }
 
 /** Throws an ApiError for callers whose credentials contradict each other or cannot be believed. */
-export function callerOf(certificate: CertificateVerdict, headers: RequestHeaders): Caller {
+export function callerOf(certificate: CertificateVerdict, headers: RequestHeaders, isUpgrade = false): Caller {
   if (certificate.kind === 'wrong') throw unauthorized(certificate.message)
   const authorization = headers.all('authorization')
   // An API server reads the first; whoever stands in between may read another.
   if (authorization.length > 1) throw badRequest('the request has more than one Authorization header')
-  const token = bearerToken(authorization[0]) ?? webSocketToken(headers)
-  if (certificate.kind === 'absent') return token === undefined ? anonymous : tokenCaller(token)
-  if (authorization.length > 0 || token !== undefined)
+  if (certificate.kind === 'absent') {
+    const token = bearerToken(authorization[0]) ?? (isUpgrade ? webSocketToken(headers) : undefined)
+    return token === undefined ? anonymous : tokenCaller(token)
+  }
+  if (authorization.length > 0 || subprotocolToken(headers) !== undefined)
     throw unauthorized(
       "the request has a token or another Authorization header beside the node's client certificate; " +
         'an API server would leave it unread and act for the node. Send one or the other',
@@ -41,17 +43,23 @@ function tokenCaller(token: string): Caller {
   return { kind: 'token', token, hash: hash('sha256', token) }
 }
 
-/** As an API server reads it: the scheme in any case, the token up to the next space, an empty one is none. */
-function bearerToken(authorization: string | undefined): string | undefined {
-  if (authorization === undefined) return undefined
-  const [scheme = '', token = ''] = authorization.trim().split(' ', 2)
-  return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined
+/**
+ * Only what every API server reads as this token: the scheme in any case, one space, one word. What some read otherwise goes
+ * up as it is, and whatever the answer says, it says nothing about a token.
+ */
+function bearerToken(authorization = ''): string | undefined {
+  return /^[ \t]*bearer ([\x21-\x7e]+)[ \t]*$/i.exec(authorization)?.[1]
 }
 
 /** Browsers cannot set headers on a WebSocket, so a token may come as a subprotocol. */
 const webSocketPrefix = 'base64url.bearer.authorization.k8s.io.'
 
+/** An API server looks for it only where a WebSocket is asked for. */
 function webSocketToken(headers: RequestHeaders): string | undefined {
+  return headers.get('upgrade')?.toLowerCase() === 'websocket' ? subprotocolToken(headers) : undefined
+}
+
+function subprotocolToken(headers: RequestHeaders): string | undefined {
   for (const value of headers.all('sec-websocket-protocol')) {
     for (const protocol of value.split(',')) {
       const text = protocol.trim()

@@ -25,6 +25,11 @@ import { TokenReviews } from './token-review.ts'
 /** An address may come later than we do, or come back; it is tried again this often. */
 export const LISTEN_RETRY_MS = 5_000
 
+/** Clients are on this machine: one that answers no ping for a few of these is gone, or does not read what it asked for. */
+export const CLIENT_PING_MS = 15_000
+/** One for each request that one caller may have under way, and no more: the rest is for others. Programs of the node share one. */
+export const MAX_CONNECTIONS_PER_ADDRESS = 2_500
+
 export interface EndpointOptions {
   readonly node: string
   readonly addresses: readonly string[]
@@ -37,6 +42,8 @@ export interface EndpointOptions {
   readonly kubernetesCas: () => readonly Certificate[]
   readonly upstream: Upstream
   readonly filters: FilterChoice
+  /** Fewer than the default, for tests. */
+  readonly maxConnectionsPerAddress?: number
   /** Hears of every address that has opened. */
   readonly onOpen?: () => void
   readonly clock: Clock
@@ -189,6 +196,8 @@ export class Endpoint implements Part {
       tls,
       clock: this.#options.clock,
       bodyTimeoutMs: MAX_BODY_MS,
+      pingMs: CLIENT_PING_MS,
+      maxConnectionsPerAddress: this.#options.maxConnectionsPerAddress ?? MAX_CONNECTIONS_PER_ADDRESS,
       handshakeFailed: () => this.#metrics.handshakeFailed(),
       connectionRefused: () => this.#metrics.connectionRefused(),
       serve: (exchange) => this.#service.serve(exchange),
@@ -200,7 +209,6 @@ export class Endpoint implements Part {
       door.failure = undefined
       const { host: address, port } = listener.address
       this.#logger.info({ address, port }, 'the endpoint is open')
-      this.#options.onOpen?.()
       this.#options.onOpen?.()
     } catch (error) {
       if (!(error instanceof ListenError)) throw error

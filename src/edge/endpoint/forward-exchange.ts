@@ -11,7 +11,7 @@ import type { FilterPlan, FilterRequest } from '../filters/filter-plan.ts'
 import { type HeaderPairs, type Upstream, type UpstreamAnswer, UpstreamError } from '../upstream/upstream.ts'
 import { answerError, requestStalled } from './own-answers.ts'
 import type { Entry } from './request-entry.ts'
-import { clientHeaders, upstreamHeaders } from './request-head.ts'
+import { clientHeaders, upstreamHeaders, upstreamTrailers } from './request-head.ts'
 import { REQUEST_STALL_MS, whenStalled } from './request-progress.ts'
 import type { RequestRecord } from './request-record.ts'
 import type { TokenReviews } from './token-review.ts'
@@ -47,7 +47,8 @@ export async function forwardExchange(
       target: exchange.target,
       headers: upstreamHeaders(exchange.headers, { plainAnswer: plan !== undefined }),
       body,
-      trailers: body === undefined || !exchange.headers.get('trailer') ? undefined : () => body.trailers(),
+      trailers:
+        body === undefined || !exchange.headers.get('trailer') ? undefined : () => upstreamTrailers(body.trailers()),
       signal: exchange.closed,
     })
     options.judged(entry, exchange, answer.status)
@@ -61,13 +62,16 @@ export async function forwardExchange(
 const filteredVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
 
 async function choosePlan(
-  { method, headers }: StreamingExchange,
-  { info, caller }: Entry,
+  { method, headers, target }: StreamingExchange,
+  { info, caller, key }: Entry,
   { filters, reviews }: ForwardOptions,
 ): Promise<FilterPlan | undefined> {
   if (method !== 'GET' || info?.kind !== 'resource' || !filteredVerbs.has(info.verb)) return undefined
   return await filters.choose({
     info,
+    query: target.includes('?') ? target.slice(target.indexOf('?') + 1) : '',
+    // A token is the same caller before and after its first answer, which the key for limits is not.
+    caller: caller.kind === 'token' ? caller.hash : key.name,
     isNode: caller.kind === 'node',
     userAgent: headers.get('user-agent') ?? '',
     identify: async () => (caller.kind === 'token' ? await reviews.userOf(caller.token, caller.hash) : undefined),

@@ -27,10 +27,10 @@ export interface EntryOptions {
 }
 
 /** Throws an ApiError for a request that goes no further. */
-export function enter(exchange: Exchange, { certificates, accepted }: EntryOptions): Entry {
+export function enter(exchange: Exchange, isUpgrade: boolean, { certificates, accepted }: EntryOptions): Entry {
   checkTarget(exchange.target)
   dropConnectionHeaders(exchange.headers)
-  const caller = callerOf(certificates.of(exchange.peer), exchange.headers)
+  const caller = callerOf(certificates.of(exchange.peer), exchange.headers, isUpgrade)
   const info = infoOf(exchange)
   const isLong = info !== undefined && isLongRunning(info)
   return { caller, ...standingOf(caller, exchange.peer.address, accepted), info, isLong }

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MAX_REQUEST_TARGET_LENGTH } from '../../kube/request-info.ts'
 import { RequestHeaders } from '../../serving/exchange.ts'
-import { checkTarget, clientHeaders, dropConnectionHeaders, upstreamHeaders } from './request-head.ts'
+import { checkTarget, clientHeaders, dropConnectionHeaders, upstreamHeaders, upstreamTrailers } from './request-head.ts'
 
 const headers = (...pairs: [string, string][]): RequestHeaders => new RequestHeaders(pairs)
 
@@ -49,6 +49,13 @@ describe('upstreamHeaders', () => {
       ['connection', 'Upgrade'],
       ['upgrade', 'websocket'],
     ])
+    expect(upstreamHeaders(headers(['trailer', 'x']), { upgrade: 'x' }).map(([name]) => name)).not.toContain('trailer')
+  })
+
+  it('holds trailers to the same rules', () => {
+    const received = ['connection', 'te', 'transfer-encoding', 'upgrade', 'keep-alive', 'x-remote-user', 'x-checksum']
+    const pairs = received.map((name) => [name, 'v'] as const)
+    expect(upstreamTrailers([...pairs, ['x-a', 'b\r\nc']])).toEqual([['x-checksum', 'v']])
   })
 
   it('lets no name of a front proxy through, whatever else stands there', () => {

@@ -59,8 +59,10 @@ export function upstreamHeaders(
 ): HeaderList {
   const list: [string, string][] = []
   for (const [name, values] of headers.entries()) {
-    if (ofOneConnection.has(name) || name.startsWith(frontProxyPrefix)) continue
+    if (!passes(name)) continue
     if (plainAnswer && name === 'accept-encoding') continue
+    // Without a body there is nothing they could follow.
+    if (upgrade !== undefined && name === 'trailer') continue
     for (const value of values) list.push([name, checkedValue(name, value)])
   }
   if (headers.all('te').some((value) => /\btrailers\b/i.test(value))) list.push(['te', 'trailers'])
@@ -69,10 +71,21 @@ export function upstreamHeaders(
   return list
 }
 
+/** By the same rules. They come when the request is long under way: what must not pass is left out, there is no refusing. */
+export function upstreamTrailers(trailers: HeaderList): HeaderList {
+  return trailers.filter(([name, value]) => passes(name) && !controlCharacter.test(value))
+}
+
+function passes(name: string): boolean {
+  return !ofOneConnection.has(name) && !name.startsWith(frontProxyPrefix)
+}
+
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+const controlCharacter = /[\0\r\n]/
+
 /** Parsers refuse these already; they are the one way to turn a value into further headers. */
 function checkedValue(name: string, value: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  if (/[\0\r\n]/.test(value)) throw badRequest(`the header ${name} contains a control character`)
+  if (controlCharacter.test(value)) throw badRequest(`the header ${name} contains a control character`)
   return value
 }
 

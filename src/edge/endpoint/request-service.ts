@@ -71,7 +71,7 @@ export class RequestService {
     const record = new RequestRecord(exchange, clock, metrics)
     let entry: Entry | undefined
     try {
-      entry = enter(exchange, this.#options)
+      entry = enter(exchange, isUpgrade, this.#options)
       const { delayMs } = this.#admit(exchange, entry, record, isUpgrade)
       record.entered(entry)
       if (delayMs > 0) await clock.sleep(delayMs, exchange.closed)

@@ -2,11 +2,11 @@ import { describe, expect, it, vi } from 'vitest'
 import { parseRequestInfo } from '../../kube/request-info.ts'
 import { Components, claimedComponent } from './component.ts'
 
-const components = new Components('causeway-system')
+const components = new Components(() => 'causeway-system')
 
 function request(user: string | undefined, userAgent: string, isNode = false) {
   const info = parseRequestInfo({ method: 'GET', path: '/api/v1/services' })
-  return { info, isNode, userAgent, identify: vi.fn(async () => user) }
+  return { info, query: '', caller: 'test', isNode, userAgent, identify: vi.fn(async () => user) }
 }
 
 describe('the claimed component', () => {
@@ -32,6 +32,15 @@ describe('components', () => {
       component: 'kube-proxy',
       isVerified: true,
     })
+  })
+
+  it('are known by the namespace of the hub as it is now', async () => {
+    let namespace = 'causeway-system'
+    const moving = new Components(() => namespace)
+    const asked = request('system:serviceaccount:edges:kube-proxy', 'x/1')
+    expect((await moving.of(asked, () => true)).component).toBe('x')
+    namespace = 'edges'
+    expect(await moving.of(asked, () => true)).toEqual({ component: 'kube-proxy', isVerified: true })
   })
 
   it("are the kubelet by the node's certificate, without a question", async () => {

@@ -7,6 +7,8 @@ import type { FilterRequest } from './filter-plan.ts'
 
 const kubelet: Component = 'kubelet'
 const kubeProxy: Component = 'kube-proxy'
+/** As kubeadm installs it, and as a certificate names it. */
+const otherKubeProxies = ['system:serviceaccount:kube-system:kube-proxy', 'system:kube-proxy']
 
 /** A User-Agent is as long as its client likes; no component has a name like that. */
 export const MAX_COMPONENT_LENGTH = 63
@@ -25,15 +27,11 @@ export interface Asker {
 
 /** Reads who asks from identities. */
 export class Components {
-  readonly #kubeProxyUsers: readonly string[]
+  readonly #hubNamespace: () => string
 
   /** `hubNamespace` is where the hub keeps the ServiceAccount whose tokens it hands to nodes for kube-proxy. */
-  constructor(hubNamespace: string) {
-    this.#kubeProxyUsers = [
-      `system:serviceaccount:${hubNamespace}:kube-proxy`,
-      'system:serviceaccount:kube-system:kube-proxy',
-      'system:kube-proxy',
-    ]
+  constructor(hubNamespace: () => string) {
+    this.#hubNamespace = hubNamespace
   }
 
   /**
@@ -45,7 +43,11 @@ export class Components {
     const claimed: Asker = { component: claimedComponent(request.userAgent), isVerified: false }
     if (!mayMatter(kubeProxy) && !mayMatter(claimed.component)) return claimed
     const user = await request.identify()
-    const isKubeProxy = user !== undefined && this.#kubeProxyUsers.includes(user)
+    const isKubeProxy = user !== undefined && this.#isKubeProxy(user)
     return isKubeProxy ? { component: kubeProxy, isVerified: true } : claimed
+  }
+
+  #isKubeProxy(user: string): boolean {
+    return otherKubeProxies.includes(user) || user === `system:serviceaccount:${this.#hubNamespace()}:kube-proxy`
   }
 }

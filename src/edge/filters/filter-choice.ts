@@ -6,6 +6,7 @@ import type { Asker, Components } from './component.ts'
 import type { Component, FilteredResource, FilteredVerb, ObjectFilter } from './filter.ts'
 import type { FilterRequest } from './filter-plan.ts'
 import { type FilterSettings, isFor } from './filter-settings.ts'
+import { type Reading, readingOf } from './reading.ts'
 
 /** A request in terms of filters. */
 export interface FilterSubject extends Asker {
@@ -13,6 +14,7 @@ export interface FilterSubject extends Asker {
   readonly resource: FilteredResource
   /** Empty for a collection. */
   readonly name: string
+  readonly reading: Reading
   /** Those that apply unless they are disabled. */
   readonly candidates: readonly ObjectFilter[]
 }
@@ -39,7 +41,8 @@ export async function subjectOf(
   const asker = await components.of(request, (component) => meantFor(component).length > 0)
   const candidates = meantFor(asker.component)
   if (candidates.length === 0) return undefined
-  return { ...asker, verb: info.verb, resource: first.resource, name: info.name, candidates }
+  const reading = readingOf(request, info, asker.component)
+  return { ...asker, verb: info.verb, resource: first.resource, name: info.name, reading, candidates }
 }
 
 export function activeFilters({ candidates }: FilterSubject, { disabled }: FilterSettings): readonly ObjectFilter[] {

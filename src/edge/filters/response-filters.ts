@@ -1,7 +1,7 @@
 /**
  * The filters as the endpoint sees them: a plan for each request that one of them may be for. When the settings or the
  * endpoint's address change, a running watch that would now be answered otherwise ends with 410 Expired, so that its client
- * lists anew.
+ * lists anew; and so does one that is resumed with what another view has shown.
  */
 import type { WireError } from '../../kube/protobuf/wire-error.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -14,22 +14,37 @@ import { OBJECT_FILTERS } from './filter-list.ts'
 import type { FilterMetrics, UnfilteredReason } from './filter-metrics.ts'
 import type { AnswerHead, BodyFilter, FilterPlan, FilterRequest } from './filter-plan.ts'
 import type { FilterSettings } from './filter-settings.ts'
+import { type FilterView, textBefore, type ViewBefore, viewText } from './filter-view.ts'
 import { HeldMemory } from './held-body.ts'
 import { ObjectJudge } from './object-judge.ts'
 import { RunningWatches } from './running-watches.ts'
+import { ViewMemory } from './view-memory.ts'
+import type { WatchBody } from './watch-body.ts'
 import { WatchBodyFilter } from './watch-body-filter.ts'
 import { WholeBodyFilter } from './whole-body-filter.ts'
 
 export interface ResponseFiltersOptions {
   /** Where clients on this node are sent; undefined while there is no such place, and nothing is rewritten then. */
   readonly endpoint: () => FilterEndpoint | undefined
+  /** Where the hub keeps its objects, unless `tokenNamespace` knows better. */
   readonly hubNamespace: string
+  /** Where the hub keeps the account of kube-proxy, by the token it gave; undefined while there is none. */
+  readonly tokenNamespace?: () => string | undefined
+  /** What clients saw in the run before; there was none unless this says so. */
+  readonly before?: () => ViewBefore
   readonly settings: FilterSettings
   readonly metrics: FilterMetrics
   readonly logger: Logger
   /** Others than those of the one list, and less memory than there is: for tests. */
   readonly filters?: readonly ObjectFilter[]
   readonly maxHeldBytes?: number
+  readonly maxViews?: number
+}
+
+/** Of its own for those who are what they say, so that nobody who only says so can take it from them. */
+interface Shares<T> {
+  readonly verified: T
+  readonly claimed: T
 }
 
 export class ResponseFilters {
@@ -37,17 +52,18 @@ export class ResponseFilters {
   readonly #filters: readonly ObjectFilter[]
   readonly #components: Components
   readonly #watches: RunningWatches
-  /** Of its own for those who are what they say, so that nobody who only says so can take it from them. */
-  readonly #memory: { readonly verified: HeldMemory; readonly claimed: HeldMemory }
+  readonly #memory: Shares<HeldMemory>
+  readonly #views: Shares<ViewMemory>
   #settings: FilterSettings
 
   constructor(options: ResponseFiltersOptions) {
     this.#options = options
     this.#filters = options.filters ?? OBJECT_FILTERS
-    this.#components = new Components(options.hubNamespace)
+    this.#components = new Components(() => options.tokenNamespace?.() ?? options.hubNamespace)
     this.#watches = new RunningWatches(options.metrics)
-    const { maxHeldBytes } = options
+    const { maxHeldBytes, maxViews } = options
     this.#memory = { verified: new HeldMemory(maxHeldBytes), claimed: new HeldMemory(maxHeldBytes) }
+    this.#views = { verified: new ViewMemory(maxViews), claimed: new ViewMemory(maxViews) }
     this.#settings = options.settings
   }
 
@@ -56,8 +72,11 @@ export class ResponseFilters {
     const subject = await subjectOf(request, this.#filters, this.#components, this.#settings)
     if (subject === undefined) return undefined
     const names = activeFilters(subject, this.#settings).map(({ name }) => name)
-    // Of disabled filters only watches matter: they may be enabled before it ends.
-    if (names.length === 0 && subject.verb !== 'watch') return undefined
+    // Of disabled filters only watches matter: they may be enabled before it ends. A list passes as it is, whenever it comes.
+    if (names.length === 0 && subject.verb !== 'watch') {
+      this.#answered(subject, this.#viewOf(subject))
+      return undefined
+    }
     return { names, begin: (head) => this.#begin(subject, head) }
   }
 
@@ -65,6 +84,13 @@ export class ResponseFilters {
   configure(settings: FilterSettings): void {
     this.#settings = settings
     this.#watches.expireChanged()
+  }
+
+  /** What clients see now. */
+  get view(): FilterView {
+    const { disabled } = this.#settings
+    const filters = this.#filters.map(({ name }) => name).filter((name) => !disabled.includes(name))
+    return { filters, endpoint: this.#options.endpoint() }
   }
 
   /** Bytes of answers that are in memory. */
@@ -81,22 +107,30 @@ export class ResponseFilters {
   #begin(subject: FilterSubject, head: AnswerHead): BodyFilter | undefined {
     if (head.status !== 200) return undefined
     const format = bodyFormat(head.contentType)
-    if (format === undefined) return this.#unfiltered(subject, 'media-type')
-    if (!isReadableEncoding(head.contentEncoding)) return this.#unfiltered(subject, 'encoding')
+    if (format === undefined) return this.#unread(subject, 'media-type')
+    if (!isReadableEncoding(head.contentEncoding)) return this.#unread(subject, 'encoding')
     return subject.verb === 'watch' ? this.#watch(subject, head, format) : this.#whole(subject, head, format)
   }
 
   #whole(subject: FilterSubject, head: AnswerHead, format: BodyFormat): BodyFilter {
     const { metrics } = this.#options
-    return new WholeBodyFilter({
+    const view = this.#viewOf(subject)
+    const filter = new WholeBodyFilter({
       head,
       format,
       judge: this.#judge(subject),
       name: subject.verb === 'get' ? subject.name : undefined,
-      memory: subject.isVerified ? this.#memory.verified : this.#memory.claimed,
+      memory: this.#share(this.#memory, subject),
       metrics,
       unfiltered: (reason, error) => this.#unfiltered(subject, reason, error),
     })
+    return {
+      run: async (body) => {
+        const filtered = await filter.run(body)
+        this.#answered(subject, view)
+        return filtered
+      },
+    }
   }
 
   #watch(subject: FilterSubject, head: AnswerHead, format: BodyFormat): BodyFilter {
@@ -113,8 +147,31 @@ export class ResponseFilters {
         else this.#unfiltered(subject, 'undecodable', error)
         isReported = true
       },
-      begun: (body) => this.#watches.add(body, () => this.#viewOf(subject)),
+      begun: (body) => this.#watchBegun(subject, body),
     })
+  }
+
+  #watchBegun(subject: FilterSubject, body: WatchBody): void {
+    const view = this.#viewOf(subject)
+    const { reading, candidates } = subject
+    const views = this.#share(this.#views, subject)
+    this.#watches.add(body, () => this.#viewOf(subject))
+    if (reading.kind !== 'resumed') this.#answered(subject, view)
+    else if (views.isStale(reading.key, view, textBefore(this.#options.before?.(), candidates)))
+      this.#watches.expire(body)
+    // From here on it is known, whatever becomes of the settings.
+    else views.answered(reading.key, view)
+  }
+
+  #answered(subject: FilterSubject, view: string): void {
+    const { kind, key } = subject.reading
+    const views = this.#share(this.#views, subject)
+    if (kind === 'whole') views.answered(key, view)
+    if (kind === 'page') views.continued(key, view)
+  }
+
+  #share<T>({ verified, claimed }: Shares<T>, { isVerified }: FilterSubject): T {
+    return isVerified ? verified : claimed
   }
 
   #judge(subject: FilterSubject): ObjectJudge {
@@ -123,9 +180,13 @@ export class ResponseFilters {
   }
 
   #viewOf(subject: FilterSubject): string {
-    const names = activeFilters(subject, this.#settings).map(({ name }) => name)
-    const endpoint = names.length === 0 ? undefined : this.#options.endpoint()
-    return `${names.join()} ${endpoint?.address} ${endpoint?.port}`
+    return viewText(this.view, subject.candidates)
+  }
+
+  /** It counts as seen all the same: the client's watches are as unreadable, and a new list would change nothing. */
+  #unread(subject: FilterSubject, reason: UnfilteredReason): undefined {
+    this.#answered(subject, this.#viewOf(subject))
+    return this.#unfiltered(subject, reason)
   }
 
   #unfiltered({ verb, resource, component }: FilterSubject, reason: UnfilteredReason, err?: WireError): undefined {

@@ -32,9 +32,12 @@ export class RunningWatches {
   /** Ends those whose view is another now. */
   expireChanged(): void {
     for (const { body, view, begunWith } of this.#watches) {
-      if (body.isExpired || view() === begunWith) continue
-      this.#metrics.watchExpired()
-      body.expire(expiredMessage)
+      if (!body.isExpired && view() !== begunWith) this.expire(body)
     }
+  }
+
+  expire(body: WatchBody): void {
+    this.#metrics.watchExpired()
+    body.expire(expiredMessage)
   }
 }

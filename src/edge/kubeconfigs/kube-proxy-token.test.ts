@@ -39,8 +39,9 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-function made(issuedAtMs = clock.nowMs(), lifeMs = dayMs): KubeProxyToken {
+function made(issuedAtMs = clock.nowMs(), lifeMs = dayMs, namespace = 'causeway-system'): KubeProxyToken {
   const token = new UnsecuredJWT({
+    sub: `system:serviceaccount:${namespace}:kube-proxy`,
     iat: issuedAtMs / 1000,
     exp: (issuedAtMs + lifeMs) / 1000,
     jti: `${asked}`,
@@ -153,6 +154,16 @@ describe('the token of kube-proxy', () => {
     expect(asked).toBe(2)
     await clock.advance(1)
     expect(asked).toBe(3)
+  })
+
+  it('says where the hub keeps its account, found on disk or new', async () => {
+    writeFileSync(file, made(clock.nowMs(), dayMs, 'edges').token)
+    const keeper = await start()
+    expect(keeper.namespace).toBe('edges')
+    answer = () => made(clock.nowMs(), dayMs, 'moved')
+    await clock.advance(12 * hourMs)
+    await until(() => keeper.namespace === 'moved')
+    expect(asked).toBe(1)
   })
 
   it('stays the old one until the new one is on disk', async () => {

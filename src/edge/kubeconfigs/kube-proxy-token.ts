@@ -14,7 +14,13 @@ import { HubError } from '../hub/hub-error.ts'
 import { MAX_KEEPER_WAIT_MS } from '../rotation/certificate-keeper.ts'
 import { clockHint } from '../rotation/clock-hint.ts'
 import { ROTATION_RETRY_FIRST_MS, ROTATION_RETRY_MAX_MS } from '../rotation/rotation-core.ts'
-import { halfLifeMs, readTokenLife, refreshAfterReceiptMs, type TokenLife } from './token-life.ts'
+import {
+  halfLifeMs,
+  readKubeProxyNamespace,
+  readTokenLife,
+  refreshAfterReceiptMs,
+  type TokenLife,
+} from './token-life.ts'
 import type { TokenMetrics } from './token-metrics.ts'
 
 /** Far more than a token of any API server; what is larger was put there by mistake. */
@@ -44,6 +50,7 @@ export class KubeProxyTokenKeeper implements Part {
   readonly #options: KubeProxyTokenOptions
   readonly #files: FileOperations
   #life: TokenLife | undefined
+  #namespace: string | undefined
   #attemptAtMs = 0
   /** In a row. */
   #failures = 0
@@ -60,6 +67,11 @@ export class KubeProxyTokenKeeper implements Part {
       ...(this.#life === undefined ? {} : { ends: isoTime(this.#life.expiresAtMs) }),
       ...(this.#problem === undefined ? {} : { problem: this.#problem }),
     }
+  }
+
+  /** Where the hub keeps the account of kube-proxy, by the token; `undefined` while no token has said so. */
+  get namespace(): string | undefined {
+    return this.#namespace
   }
 
   health(): Health {
@@ -85,9 +97,10 @@ export class KubeProxyTokenKeeper implements Part {
   async #load(): Promise<void> {
     const { file, clock } = this.#options
     const text = await readFileBounded(file, { files: this.#files, maxBytes: MAX_TOKEN_FILE_BYTES })
-    const life = text === undefined ? undefined : readTokenLife(text.toString('latin1').trim())
+    const token = text?.toString('latin1').trim() ?? ''
+    const life = readTokenLife(token)
     this.#attemptAtMs = life === undefined ? clock.nowMs() : halfLifeMs(life)
-    this.#adopt(life)
+    this.#adopt(token, life)
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -111,7 +124,7 @@ export class KubeProxyTokenKeeper implements Part {
     const life = readTokenLife(token) ?? { issuedAtMs: nowMs, expiresAtMs: endOf(expires) }
     // No newline: not every client trims what it reads.
     await writeFileAtomically(file, token, { files: this.#files })
-    this.#adopt(life)
+    this.#adopt(token, life)
     this.#attemptAtMs = refreshAfterReceiptMs(life, nowMs)
     this.#failures = 0
     this.#problem = undefined
@@ -119,8 +132,9 @@ export class KubeProxyTokenKeeper implements Part {
     logger.info({ file, ends: isoTime(life.expiresAtMs) }, 'token of kube-proxy renewed')
   }
 
-  #adopt(life: TokenLife | undefined): void {
+  #adopt(token: string, life: TokenLife | undefined): void {
     this.#life = life
+    this.#namespace = readKubeProxyNamespace(token)
     this.#options.metrics.expires(life?.expiresAtMs ?? 0)
   }
 

@@ -1,7 +1,13 @@
 import { assert, integer, property, string } from 'fast-check'
 import { UnsecuredJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { halfLifeMs, MIN_TOKEN_REFRESH_MS, readTokenLife, refreshAfterReceiptMs } from './token-life.ts'
+import {
+  halfLifeMs,
+  MIN_TOKEN_REFRESH_MS,
+  readKubeProxyNamespace,
+  readTokenLife,
+  refreshAfterReceiptMs,
+} from './token-life.ts'
 
 function token(iat: number | undefined, exp: number | undefined): string {
   return new UnsecuredJWT({ ...(iat === undefined ? {} : { iat }), ...(exp === undefined ? {} : { exp }) }).encode()
@@ -35,5 +41,36 @@ describe('the life of a token', () => {
         expect(waitMs).toBe(Math.max(MIN_TOKEN_REFRESH_MS, Math.floor(lifeMs / 2)))
       }),
     )
+  })
+})
+
+describe('the namespace of kube-proxy', () => {
+  function tokenOf(sub: unknown): string {
+    return new UnsecuredJWT({ sub } as { sub: string }).encode()
+  }
+
+  it('is what its token says', () => {
+    expect(readKubeProxyNamespace(tokenOf('system:serviceaccount:edges-2:kube-proxy'))).toBe('edges-2')
+  })
+
+  it.each([
+    'system:serviceaccount:edges:kube-proxy2',
+    'system:serviceaccount:edges:default',
+    'system:serviceaccount::kube-proxy',
+    'system:serviceaccount:a:b:kube-proxy',
+    'system:serviceaccount:Edges:kube-proxy',
+    `system:serviceaccount:${'a'.repeat(64)}:kube-proxy`,
+    'x:system:serviceaccount:edges:kube-proxy',
+    'system:serviceaccount:edges:kube-proxy\n',
+    'system:kube-proxy',
+    '',
+    7,
+    undefined,
+  ])('is not known from the subject %j', (subject) => {
+    expect(readKubeProxyNamespace(tokenOf(subject))).toBeUndefined()
+  })
+
+  it('is never read from any text by throwing', () => {
+    assert(property(string(), (text) => readKubeProxyNamespace(text) === undefined))
   })
 })

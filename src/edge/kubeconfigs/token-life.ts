@@ -1,4 +1,4 @@
-/** How long a token lives, by what it says itself. Pure; nobody here decides whether the token is any good. */
+/** How long a token lives and whose it is, by what it says itself. Pure; nobody here decides whether it is any good. */
 import { decodeJwt } from 'jose'
 
 /** Below this a token is renewed without end for nothing; no API server makes any that live for less than ten minutes. */
@@ -15,6 +15,18 @@ export function readTokenLife(token: string): TokenLife | undefined {
     const { iat, exp } = decodeJwt(token)
     if (iat === undefined || exp === undefined || !(exp > iat)) return undefined
     return { issuedAtMs: iat * 1000, expiresAtMs: exp * 1000 }
+  } catch {
+    return undefined
+  }
+}
+
+/** A ServiceAccount called kube-proxy; namespaces have names of DNS labels. */
+const kubeProxyAccount = /^system:serviceaccount:([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?):kube-proxy$/
+
+/** The namespace of the ServiceAccount `kube-proxy` whose token this is; `undefined` for any other. */
+export function readKubeProxyNamespace(token: string): string | undefined {
+  try {
+    return kubeProxyAccount.exec(decodeJwt(token).sub ?? '')?.[1]
   } catch {
     return undefined
   }

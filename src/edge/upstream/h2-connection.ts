@@ -22,6 +22,12 @@ export const MAX_HEADER_BLOCK_BYTES = 1024 * 1024
 /** Headers of one answer; every warning is one. */
 export const MAX_ANSWER_HEADERS = 2_000
 
+/**
+ * Streams that we break off on one connection before the next requests get another: servers end connections with too many,
+ * ours beyond 500, and what other clients have open there must not end with them.
+ */
+export const MAX_CANCELS_PER_UPSTREAM = 300
+
 export interface H2ConnectionOptions {
   readonly secured: SecuredConnection
   readonly serverName: string
@@ -48,6 +54,7 @@ export class H2Connection {
   readonly #authority: string
   readonly #liveness: Http2Liveness
   #streams = 0
+  #cancels = 0
   #windowBytes: number
   #whyEnded: Error | undefined
 
@@ -88,6 +95,11 @@ export class H2Connection {
       session: this.#session,
       authority: this.#authority,
       whyLost: () => this.#whyEnded ?? this.#options.secured.whyLost(),
+      onRefused: () => this.#events.goingAway(),
+      onCancel: () => {
+        this.#cancels += 1
+        if (this.#cancels === MAX_CANCELS_PER_UPSTREAM) this.#events.goingAway()
+      },
       onClose: () => {
         this.#streams -= 1
         this.#events.finished()

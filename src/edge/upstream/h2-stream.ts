@@ -5,7 +5,7 @@ import { addPairs, type HeaderRecord, pairsOf } from './header-pairs.ts'
 import { type HeaderPairs, type UpstreamAnswer, UpstreamError, type UpstreamRequest } from './upstream.ts'
 import { brokenBy } from './upstream-error.ts'
 
-const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
+const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
 
 /** One for all: its stack would say nothing. */
 const requestCutOff = new UpstreamError('broken', 'the request was cut off')
@@ -26,6 +26,10 @@ export interface StreamOptions {
   readonly authority: string
   /** Why the connection was lost, where it was. */
   readonly whyLost: () => Error | undefined
+  /** The API server takes no more streams here than there are, whatever it has said before. */
+  readonly onRefused: () => void
+  /** A stream was broken off by us. */
+  readonly onCancel: () => void
   /** The stream is over, in whatever way; called once. */
   readonly onClose: () => void
 }
@@ -95,6 +99,7 @@ class H2Stream {
     })
     stream.once('close', () => {
       request.signal.removeEventListener('abort', this.#onAbort)
+      if (!this.#isAnswered && this.#isRefused) options.onRefused()
       options.onClose()
       if (!this.#isAnswered) resolve(this.#failure())
     })
@@ -122,6 +127,7 @@ class H2Stream {
    */
   #cancel(): void {
     const stream = this.#stream
+    if (!stream.closed && !stream.destroyed) this.#options.onCancel()
     if (!stream.writableFinished) stream.destroy(requestCutOff)
     else if (!stream.closed) stream.close(NGHTTP2_CANCEL)
     stream.destroy()
@@ -139,6 +145,8 @@ class H2Stream {
       stream.once('wantTrailers', () => stream.sendTrailers(addPairs(Object.create(null) as HeaderRecord, trailers())))
     body.once('error', cut)
     body.once('close', cut)
+    // Whoever has answered may refuse the rest of the body, and what is written after that would be an error of its own.
+    stream.once('aborted', () => body.unpipe(stream))
     stream.once('close', () => {
       body.unpipe(stream)
       body.removeListener('error', cut)
@@ -156,9 +164,16 @@ class H2Stream {
     return brokenBy(this.#options.whyLost() ?? this.#error)
   }
 
+  /** The second: by a server that has no memory left for this connection, before it looks at the request. */
+  get #isRefused(): boolean {
+    const { rstCode } = this.#stream
+    return rstCode === NGHTTP2_REFUSED_STREAM || rstCode === NGHTTP2_ENHANCE_YOUR_CALM
+  }
+
   #failure(): StreamFailure {
     const { method, body } = this.#request
-    const isRefused = this.#stream.rstCode === NGHTTP2_REFUSED_STREAM
+    const isCertain = this.#stream.rstCode === NGHTTP2_REFUSED_STREAM || safeMethods.has(method)
+    const isRefused = this.#isRefused && isCertain
     const isUntouched = body === undefined || !body.readableDidRead
     const { closed, destroyed } = this.#options.session
     const isLost = (closed || destroyed) && body === undefined && safeMethods.has(method)

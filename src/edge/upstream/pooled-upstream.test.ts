@@ -274,6 +274,26 @@ describe('a client that goes', () => {
     expect({ received, code: stream.rstCode }).toEqual({ received: ['half'], code: constants.NGHTTP2_INTERNAL_ERROR })
   })
 
+  it('gets an answer whole that came before all of its body was read', async () => {
+    const call = nextCall()
+    const body = new PassThrough()
+    const pipe = vi.spyOn(body, 'pipe')
+    const answered = world.upstream().request(upstreamRequest({ method: 'POST', body }))
+    body.write('some')
+    const { stream } = await call
+    const sink = pipe.mock.calls[0]?.[0] as PassThrough
+    const refused = once(sink, 'aborted')
+    // In the moment in which no more is taken, and the stream has not finished.
+    sink.once('aborted', () => process.nextTick(() => body.write('more')))
+    stream.respond({ ':status': 413 })
+    // More than is held here while nobody reads it.
+    stream.end(Buffer.alloc(100_000))
+    stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR))
+    const answer = await answered
+    await refused
+    expect(await buffer(answer.body)).toHaveLength(100_000)
+  })
+
   it('is not sent at all where it went before', async () => {
     const upstream = world.upstream()
     const signal = AbortSignal.abort(new Error('gone before'))

@@ -1,0 +1,52 @@
+/**
+ * With which view of a resource each client was last given all of it. A client that resumes a watch has what it was given
+ * then; if that was through another view than the present one, only a new list helps it.
+ */
+
+/**
+ * For verified and for claimed callers each. A kubelet watches each ConfigMap that its pods mount on its own, a few hundred
+ * in all; who is forgotten is judged by the view of the run before and lists once more at worst.
+ */
+export const MAX_REMEMBERED_VIEWS = 4_096
+
+/** Of what was read in pages through different views: no view has this text. */
+const mixedViews = 'mixed'
+
+export class ViewMemory {
+  readonly #maxEntries: number
+  /** By who reads what, see `Reading.key`. Those used last stand last. */
+  readonly #views = new Map<string, string>()
+
+  constructor(maxEntries = MAX_REMEMBERED_VIEWS) {
+    this.#maxEntries = maxEntries
+  }
+
+  get size(): number {
+    return this.#views.size
+  }
+
+  /** The client has been given everything, or the first page of it, through this view. */
+  answered(key: string, view: string): void {
+    this.#views.delete(key)
+    this.#views.set(key, view)
+    if (this.#views.size <= this.#maxEntries) return
+    const [oldest] = this.#views.keys()
+    if (oldest !== undefined) this.#views.delete(oldest)
+  }
+
+  /** One more page. Of a first page that is not known nothing is learnt from a later one. */
+  continued(key: string, view: string): void {
+    const known = this.#views.get(key)
+    if (known !== undefined) this.answered(key, known === view ? view : mixedViews)
+  }
+
+  /**
+   * Whether a client that resumes a watch has something else than the present view shows. `before` is the view of the run
+   * before, in which a client that is not known here may have listed; undefined where there was no such run.
+   */
+  isStale(key: string, present: string, before: string | undefined): boolean {
+    const known = this.#views.get(key)
+    if (known !== undefined) this.answered(key, known)
+    return (known ?? before ?? present) !== present
+  }
+}
