@@ -102,7 +102,8 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
     serverName: cluster.apiServerName,
     trust: () => cluster.kubernetesCa,
     nodePair: () => certificates.client(),
-    rttMs: () => links.rttMs,
+    // With what queues on the way, windows would grow because they are full.
+    rttMs: () => links.shortestRttMs,
     clock,
     logger,
     registry,

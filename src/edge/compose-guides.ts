@@ -54,7 +54,10 @@ export function composeGuides(options: GuideOptions): Guides {
     parts: [kubeconfigs, token, nat].filter((part) => part !== undefined),
     status: () => ({ kubeProxyToken: token?.status, nat: nat?.status }),
     hubNamespace: () => token?.namespace,
-    opened: () => kubeconfigs?.write(),
+    opened: () => {
+      kubeconfigs?.write()
+      nat?.targetsChanged()
+    },
   }
 }
 

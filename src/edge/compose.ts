@@ -154,7 +154,7 @@ async function composeOwnEndpoint(
     logger.warn('no endpoint: certificates of your own need --kubernetes-ca and --apiserver-name for it')
     return undefined
   }
-  // The runtime does not list the addresses of a link without a carrier, which a bridge of our own is.
+  // What the interface says of IPv6 is not in any other list while the link has no carrier, as that of a bridge.
   const isOurs = (address: string): boolean => own.status()?.addresses.some((each) => each.address === address) ?? false
   const hasAddress = (address: string): boolean =>
     isAlwaysThere(address) || isOurs(address) || addressesOfThisMachine().includes(address)

@@ -72,6 +72,11 @@ export class SessionDriver implements SessionHandler {
     return this.#session.rttMs
   }
 
+  /** What the way itself takes, without what queues on it. */
+  get shortestRttMs(): number | undefined {
+    return this.#session.shortestRttMs
+  }
+
   /** Bytes held in memory for this session's streams. */
   get bufferedBytes(): number {
     return this.#session.account.bufferedBytes

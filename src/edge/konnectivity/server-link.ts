@@ -119,6 +119,7 @@ export class ServerLink {
       clock,
       intervalMs: SERVER_PING_INTERVAL_MS,
       deadAfterMs: SERVER_DEAD_AFTER_MS,
+      receivedBytes: () => call.session.socket.bytesRead,
       onDead: () => this.#port.abort(new Error('the server does not answer pings')),
     })
     call.session.once('goaway', () => events.leaving())

@@ -73,6 +73,11 @@ export class EdgeLinks implements Part {
     return this.#openSessions()[0]?.rttMs
   }
 
+  /** The same without what queues on the way at the moment. */
+  get shortestRttMs(): number | undefined {
+    return this.#openSessions()[0]?.shortestRttMs
+  }
+
   /** Whether a hub turns this edge away for good. A link that is down is no illness: an edge works without one. */
   health(): Health {
     const refused = this.#links.filter(({ isRefused }) => isRefused)

@@ -54,6 +54,7 @@ export class Nat implements Part {
   readonly #logger: Logger
   readonly #metrics: NatMetrics
   #placed: NatWish | undefined
+  #isRunning = false
   #problem: string | undefined
   #checking: Promise<void> = Promise.resolve()
   #cancelCheck = (): void => {}
@@ -85,9 +86,11 @@ export class Nat implements Part {
       await this.#removeTable().catch(() => {})
       throw explained(error)
     }
+    this.#isRunning = true
     this.#scheduleCheck()
     return {
       stop: async () => {
+        this.#isRunning = false
         this.#cancelCheck()
         await this.#checking
         await this.#removeTable()
@@ -97,7 +100,16 @@ export class Nat implements Part {
     }
   }
 
+  /** To be called when `targets` has something else to say; otherwise that is seen at the next check. */
+  targetsChanged(): void {
+    if (!this.#isRunning) return
+    this.#cancelCheck()
+    this.#checking = this.#checking.then(() => this.#check())
+  }
+
   #scheduleCheck(): void {
+    if (!this.#isRunning) return
+    this.#cancelCheck()
     this.#cancelCheck = this.#options.clock.schedule(NAT_CHECK_MS, () => {
       this.#checking = this.#check()
     })

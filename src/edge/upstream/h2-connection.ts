@@ -70,6 +70,7 @@ export class H2Connection {
       clock,
       intervalMs: UPSTREAM_PING_INTERVAL_MS,
       deadAfterMs: UPSTREAM_DEAD_AFTER_MS,
+      receivedBytes: () => this.#socket.bytesRead,
       onDead: () => this.end(new Error(`the API server answers no ping for ${UPSTREAM_DEAD_AFTER_MS / 1000} s`)),
     })
     // Node reads the end of a stream below TLS only where somebody reads the socket, and here HTTP/2 does in its own way.

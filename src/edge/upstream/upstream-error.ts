@@ -28,7 +28,7 @@ export function connectFailure(cause: unknown): UpstreamError {
   const refusal = refusalIn(cause)
   if (refusal === undefined) return new UpstreamError('unreachable', `the API server: ${messageOf(cause)}`, { cause })
   const kind = kindOfRefusal[refusal.code]
-  const message = kind === 'offline' ? refusal.message : `the API server, through the tunnel: ${refusal.message}`
+  const message = kind === 'offline' ? refusal.message : `through the tunnel: ${refusal.message}`
   return new UpstreamError(kind, message, { cause })
 }
 

@@ -82,6 +82,7 @@ export class AgentRoute implements NodeRoute {
       clock,
       intervalMs: AGENT_PING_INTERVAL_MS,
       deadAfterMs: AGENT_DEAD_AFTER_MS,
+      receivedBytes: () => session.socket.bytesRead,
       onDead: () => this.#cut('dead'),
     })
     const { validUntilMs } = identity

@@ -12,13 +12,15 @@ function world() {
     ping: (pong: Pong | Uint8Array) => pongs.push(pong as Pong) > 0,
   }
   let deaths = 0
+  const received = { bytes: 0 }
   const liveness = new Http2Liveness(session as never, {
     clock,
     intervalMs: 10_000,
     deadAfterMs: 30_000,
     onDead: () => deaths++,
+    receivedBytes: () => received.bytes,
   })
-  return { clock, pongs, session, liveness, deaths: () => deaths }
+  return { clock, pongs, session, liveness, received, deaths: () => deaths }
 }
 
 describe('pings of an HTTP/2 connection', () => {
@@ -39,6 +41,17 @@ describe('pings of an HTTP/2 connection', () => {
     expect(deaths()).toBe(0)
     await clock.advance(60_000)
     expect([deaths(), liveness.rttMs, clock.pending]).toEqual([1, undefined, 0])
+  })
+
+  it('may wait behind what comes in on a slow link, as long as something does', async () => {
+    const { clock, deaths, received } = world()
+    for (let count = 0; count < 20; count++) {
+      received.bytes += 1
+      await clock.advance(10_000)
+    }
+    expect(deaths()).toBe(0)
+    await clock.advance(40_000)
+    expect(deaths()).toBe(1)
   })
 
   it('end with the connection', async () => {

@@ -7,20 +7,23 @@ export interface LivenessOptions {
   readonly intervalMs: number
   /** Without an answer for as long the far end counts as gone. */
   readonly deadAfterMs: number
+  /** What has come in so far. On a slow link an answer stands behind what was sent before it, and that is a sign of life too. */
+  readonly receivedBytes?: () => number
   readonly onDead: () => void
 }
 
 export class Http2Liveness {
   readonly #session: Pick<Http2Session, 'ping' | 'destroyed'>
   readonly #options: LivenessOptions
-  #lastAnswerMs: number
+  #lastSignMs: number
+  #seenBytes = 0
   #cancel = (): void => {}
   #rttMs: number | undefined
 
   constructor(session: Pick<Http2Session, 'ping' | 'destroyed'>, options: LivenessOptions) {
     this.#session = session
     this.#options = options
-    this.#lastAnswerMs = options.clock.monotonicMs()
+    this.#lastSignMs = options.clock.monotonicMs()
     this.#plan()
   }
 
@@ -40,15 +43,22 @@ export class Http2Liveness {
   #ping(): void {
     const { clock, deadAfterMs, onDead } = this.#options
     if (this.#session.destroyed) return
-    if (clock.monotonicMs() - this.#lastAnswerMs >= deadAfterMs) {
+    this.#lookAtBytes()
+    if (clock.monotonicMs() - this.#lastSignMs >= deadAfterMs) {
       onDead()
       return
     }
     this.#session.ping((error, durationMs) => {
       if (error !== null) return
       this.#rttMs = durationMs
-      this.#lastAnswerMs = clock.monotonicMs()
+      this.#lastSignMs = clock.monotonicMs()
     })
     this.#plan()
+  }
+
+  #lookAtBytes(): void {
+    const bytes = this.#options.receivedBytes?.() ?? 0
+    if (bytes !== this.#seenBytes) this.#lastSignMs = this.#options.clock.monotonicMs()
+    this.#seenBytes = bytes
   }
 }

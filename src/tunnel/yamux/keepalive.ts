@@ -16,6 +16,7 @@ export class Keepalive {
   #nextPing = 0
   readonly #sentMs = new Map<number, number>()
   #rttMs: number | undefined
+  #shortestRttMs: number | undefined
   #measuredMs = Number.NEGATIVE_INFINITY
 
   constructor(intervalMs: number, nowMs: number) {
@@ -30,6 +31,11 @@ export class Keepalive {
   /** Smoothed round trip, once there is one. */
   get rttMs(): number | undefined {
     return this.#rttMs
+  }
+
+  /** What the way itself takes: the other measure grows with whatever queues on it. */
+  get shortestRttMs(): number | undefined {
+    return this.#shortestRttMs
   }
 
   /** True when a ping should leave with the next bytes. */
@@ -75,6 +81,7 @@ export class Keepalive {
     }
     const sampleMs = Math.max(0, nowMs - sentMs)
     this.#rttMs = this.#rttMs === undefined ? sampleMs : (this.#rttMs + sampleMs) / 2
+    this.#shortestRttMs = Math.min(sampleMs, this.#shortestRttMs ?? sampleMs)
     this.#measuredMs = nowMs
     return true
   }

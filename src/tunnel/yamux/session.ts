@@ -113,6 +113,10 @@ export class Session implements FrameSink, StreamHost {
     return this.#keepalive.rttMs
   }
 
+  get shortestRttMs(): number | undefined {
+    return this.#keepalive.shortestRttMs
+  }
+
   /** No new streams: one side has said that it goes away, or the session is over. */
   get isGoingAway(): boolean {
     return this.#drain.hasBegun || this.#peerIsGoingAway || this.#error !== undefined
