@@ -12,7 +12,7 @@ import { AGENT_PATH } from '../tunnel/konnectivity/service.ts'
 import { Budget } from '../tunnel/yamux/budget.ts'
 import { certificateRoutes } from './certificates/certificate-routes.ts'
 import { CertificateMetrics } from './certificates/metrics.ts'
-import { MAX_SIGNINGS_IN_FLIGHT, MAX_SIGNINGS_QUEUED, SigningBudget } from './certificates/signing-budget.ts'
+import { MAX_SIGNINGS_IN_FLIGHT, MAX_SIGNINGS_QUEUED, signingLimits } from './certificates/signing-limits.ts'
 import { createClaimMetrics } from './claims/metrics.ts'
 import { createClusterMetrics } from './cluster-watchdog.ts'
 import {
@@ -38,6 +38,7 @@ import { createHttpService } from './serving/http-service.ts'
 import type { CallRoute } from './serving/http-settings.ts'
 import { HubListener } from './serving/hub-listener.ts'
 import { createServingMetrics } from './serving/metrics.ts'
+import { NodeBudget } from './serving/node-budget.ts'
 import { selfSignedIdentity } from './serving/self-signed.ts'
 import { InnerTls } from './sessions/inner-tls.ts'
 import { SessionMetrics } from './sessions/metrics.ts'
@@ -45,7 +46,7 @@ import { SessionHost } from './sessions/session-host.ts'
 import { tunnelUpgrade } from './sessions/tunnel-upgrade.ts'
 import { DialSlots } from './targets/dial-slots.ts'
 import { createTargetMetrics } from './targets/metrics.ts'
-import { MAX_TOKENS_IN_FLIGHT, MAX_TOKENS_QUEUED, TokenBudget } from './tokens/token-budget.ts'
+import { MAX_TOKENS_IN_FLIGHT, MAX_TOKENS_QUEUED, tokenLimits } from './tokens/token-limits.ts'
 import { tokenRoutes } from './tokens/token-routes.ts'
 
 export interface ServedCluster extends ClusterSettings {
@@ -101,14 +102,14 @@ export async function composeHub(options: HubOptions): Promise<ComposedHub> {
       nodeRoute({ clock, attempts }),
       ...certificateRoutes({
         clock,
-        budget: new SigningBudget(clock),
+        budget: new NodeBudget(clock, signingLimits),
         gate: new WorkGate(MAX_SIGNINGS_IN_FLIGHT, MAX_SIGNINGS_QUEUED),
         certificatesOf: behindDoor(clusters, ({ certificates }) => certificates),
       }),
       ...tokenRoutes({
         clock,
         audit,
-        budget: new TokenBudget(clock),
+        budget: new NodeBudget(clock, tokenLimits),
         gate: new WorkGate(MAX_TOKENS_IN_FLIGHT, MAX_TOKENS_QUEUED),
         kubeProxyOf: behindDoor(clusters, ({ kubeProxy }) => kubeProxy),
       }),

@@ -13,8 +13,9 @@ import { kubeconfigPaths, writeKubeconfigs } from '../../src/edge/kubeconfigs/ku
 import { createTokenMetrics } from '../../src/edge/kubeconfigs/token-metrics.ts'
 import { createKeeperMetrics } from '../../src/edge/rotation/keeper-metrics.ts'
 import { WorkGate } from '../../src/hub/serving/admission.ts'
+import { NodeBudget } from '../../src/hub/serving/node-budget.ts'
 import { KubeProxyAccount } from '../../src/hub/tokens/kube-proxy-account.ts'
-import { TokenBudget } from '../../src/hub/tokens/token-budget.ts'
+import { tokenLimits } from '../../src/hub/tokens/token-limits.ts'
 import { tokenRoutes } from '../../src/hub/tokens/token-routes.ts'
 import { readCertificates } from '../../src/identity/certificate.ts'
 import { privateKeyPem } from '../../src/identity/keys.ts'
@@ -130,7 +131,7 @@ describe('the credentials of a node', () => {
     const account = new KubeProxyAccount({ client: world.api.client(), namespace: 'causeway-system', audit: logger })
     const routes = tokenRoutes({
       clock: systemClock,
-      budget: new TokenBudget(systemClock),
+      budget: new NodeBudget(systemClock, tokenLimits),
       gate: new WorkGate(),
       audit: logger,
       kubeProxyOf: () => account,

@@ -6,9 +6,9 @@ import type { WorkGate } from '../serving/admission.ts'
 import type { ClusterDoor } from '../serving/connection.ts'
 import { type HubRequest, type HubResponse, jsonResponse, pemResponse } from '../serving/http-message.ts'
 import type { Route } from '../serving/http-routes.ts'
+import type { NodeBudget } from '../serving/node-budget.ts'
 import { checkPeer, type EdgePeer } from '../serving/peer-check.ts'
 import type { NodeCertificates } from './node-certificates.ts'
-import type { SigningBudget } from './signing-budget.ts'
 import { describeContent, PURPOSES, type Purpose } from './template.ts'
 
 /** A signer that did not answer one long wait is slow or absent; asking at once again would only keep both busy. */
@@ -19,7 +19,7 @@ export const SIGNING_TIMEOUT_MS = 60_000
 
 export interface CertificateRoutesOptions {
   readonly clock: Clock
-  readonly budget: SigningBudget
+  readonly budget: NodeBudget
   readonly gate: WorkGate
   certificatesOf(door: ClusterDoor): NodeCertificates
 }

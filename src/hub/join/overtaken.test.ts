@@ -12,9 +12,10 @@ import {
 } from '../../../test/contract/hub-world.ts'
 import { certificateRoutes } from '../certificates/certificate-routes.ts'
 import type { NodeCertificates } from '../certificates/node-certificates.ts'
-import { SIGNING_BURST, SigningBudget } from '../certificates/signing-budget.ts'
+import { SIGNING_BURST, signingLimits } from '../certificates/signing-limits.ts'
 import { WorkGate } from '../serving/admission.ts'
 import { HTTP_TIMES } from '../serving/http-settings.ts'
+import { NodeBudget } from '../serving/node-budget.ts'
 
 /** Sends the head, lets `meanwhile` happen once the hub waits for the body, and sends that. */
 async function slowly(
@@ -61,7 +62,7 @@ describe('a certificate of the cluster', () => {
     const clock = { nowMs: () => Date.now(), monotonicMs: () => 0, schedule: () => () => {}, sleep: async () => {} }
     const routes = certificateRoutes({
       clock,
-      budget: new SigningBudget(clock),
+      budget: new NodeBudget(clock, signingLimits),
       gate: new WorkGate(),
       certificatesOf: () => certificates,
     })

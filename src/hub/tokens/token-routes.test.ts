@@ -12,8 +12,9 @@ import {
 import { ManualClock } from '../../telemetry/clock.ts'
 import { Refusal } from '../refusal.ts'
 import { WorkGate } from '../serving/admission.ts'
+import { NodeBudget } from '../serving/node-budget.ts'
 import type { IssuedToken } from './kube-proxy-account.ts'
-import { TOKEN_BURST, TokenBudget } from './token-budget.ts'
+import { TOKEN_BURST, tokenLimits } from './token-limits.ts'
 import { KUBE_PROXY_TOKEN_PATH, tokenRoutes } from './token-routes.ts'
 
 const issued: IssuedToken = { token: 'header.payload.signature', expires: '2026-01-02T00:00:00Z' }
@@ -27,7 +28,7 @@ async function start(issue: (world: () => World) => Promise<IssuedToken> = async
   const clock = new ManualClock(Date.now())
   const routes = tokenRoutes({
     clock,
-    budget: new TokenBudget(clock),
+    budget: new NodeBudget(clock, tokenLimits),
     gate: new WorkGate(),
     audit: pino({}, { write: (line: string) => void audited.push(JSON.parse(line) as Record<string, unknown>) }),
     kubeProxyOf: () => ({ issue: () => issue(() => world) }),

@@ -6,15 +6,15 @@ import type { WorkGate } from '../serving/admission.ts'
 import type { ClusterDoor } from '../serving/connection.ts'
 import { type HubRequest, type HubResponse, jsonResponse } from '../serving/http-message.ts'
 import type { Route } from '../serving/http-routes.ts'
+import type { NodeBudget } from '../serving/node-budget.ts'
 import { checkPeer, type EdgePeer } from '../serving/peer-check.ts'
 import type { KubeProxyAccount } from './kube-proxy-account.ts'
-import type { TokenBudget } from './token-budget.ts'
 
 export const KUBE_PROXY_TOKEN_PATH = '/v1/tokens/kube-proxy'
 
 export interface TokenRoutesOptions {
   readonly clock: Clock
-  readonly budget: TokenBudget
+  readonly budget: NodeBudget
   readonly gate: WorkGate
   /** The component `audit`. */
   readonly audit: Logger
@@ -32,7 +32,7 @@ async function issue(options: TokenRoutesOptions, request: HubRequest): Promise<
   const check = (): Promise<EdgePeer> => checkPeer(peer, door.cluster, options)
   const { node } = await check()
   const cluster = door.cluster.name
-  budget.take(cluster, node)
+  const leave = budget.enter(cluster, node)
   const line = { event: 'kube-proxy-token', node, cluster, source: peer.address }
   try {
     const { token, expires } = await gate.run(() => onBehalfOfEdge(() => options.kubeProxyOf(door).issue()), signal)
@@ -42,5 +42,7 @@ async function issue(options: TokenRoutesOptions, request: HubRequest): Promise<
   } catch (error) {
     audit.warn({ ...line, result: (error as { code?: string }).code ?? 'internal' }, 'token refused')
     throw error
+  } finally {
+    leave()
   }
 }
