@@ -1,16 +1,15 @@
 /**
  * `causeway run`: any program, unmodified, as a pod on an edge would run it.
  */
-import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { KubeClient } from '../kube/client/client.ts'
 import type { CommandContext } from './context.ts'
 import { askRole } from './control-client.ts'
-import { UsageError } from './failure.ts'
 import { connectionOf } from './kube-connection.ts'
 import { AccountFolder } from './run/account-folder.ts'
+import { adminKubeconfigOf } from './run/admin-kubeconfig.ts'
 import { isInForeground, ProgramEnded, SignalRelay } from './run/child.ts'
 import { chooseEdge, type EndpointAddress, endpointOf, endpointUrl } from './run/edge-endpoint.ts'
 import { folderToHide, kubeconfigEnvironment, podEnvironment } from './run/environment.ts'
@@ -97,10 +96,7 @@ async function runAsPod(context: CommandContext, command: readonly string[], fla
 }
 
 function kubeconfigOf({ kubeconfig }: RunFlags, dataDir: string, workingDir: string): string {
-  if (kubeconfig !== undefined) return resolve(workingDir, kubeconfig)
-  const ofUp = join(dataDir, 'admin.kubeconfig')
-  if (existsSync(ofUp)) return ofUp
-  throw new UsageError(`there is no ${ofUp}: name a kubeconfig that may ask for tokens with --kubeconfig`)
+  return kubeconfig === undefined ? adminKubeconfigOf(dataDir) : resolve(workingDir, kubeconfig)
 }
 
 interface AccountWork {

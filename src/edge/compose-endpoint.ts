@@ -54,8 +54,6 @@ export interface ComposeEndpointOptions {
   readonly cluster: ClusterPins
   readonly client: HubClient
   readonly links: EdgeLinks
-  /** Whether this machine has the address; asked when the ports open. */
-  readonly hasAddress: (address: string) => boolean
   readonly rejoinAdvice: string
   readonly clock: Clock
   /** Draws from [0, 1). */
@@ -121,16 +119,18 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
   const ports: Part = {
     name: 'endpoint',
     start: async (signal) => {
-      // Made only now: the parts before this one have seen to the address, or could not.
+      // Made only now: the parts before this one have seen to the addresses. One that they may not add may be added by others.
       endpoint = new Endpoint({
         ...options,
-        addresses: wanted.filter(options.hasAddress),
+        addresses: wanted,
+        mayBeMissing: settings.addresses,
         port: settings.port,
         certificate: () => certificates.serving(),
         nodeCertificate: () => certificates.client()?.chain[0],
         kubernetesCas: () => cluster.kubernetesCa,
         upstream,
         filters,
+        onRejected: guides.rejected,
         onOpen: () => {
           filters.endpointChanged()
           viewFile.write(filters.view)

@@ -1,5 +1,7 @@
 /** What leads the other programs of a node to the endpoint, put together: kubeconfigs, kube-proxy's token, a NAT rule. */
 import type { Registry } from 'prom-client'
+import type { Certificate } from '../identity/certificate.ts'
+import { caBundleSha256 } from '../identity/join-token.ts'
 import { addressesOfThisMachine } from '../network/own-addresses.ts'
 import { isSpecialAddress } from '../network/special-address.ts'
 import type { Clock } from '../telemetry/clock.ts'
@@ -17,6 +19,7 @@ export interface GuideOptions {
   readonly node: string
   readonly dataDir: string
   readonly kubernetesCaFile: string
+  readonly kubernetesCa: readonly Certificate[]
   readonly writeKubeconfigs: boolean
   readonly nat: boolean
   readonly certificates: NodeCertificates
@@ -42,6 +45,8 @@ export interface Guides {
   readonly status: () => GuideStatus
   /** Where the hub keeps the account of kube-proxy; `undefined` while no token of it is kept. */
   readonly hubNamespace: () => string | undefined
+  /** To be called when the API server does not take the token with this hash. */
+  readonly rejected: (tokenHash: string) => void
   /** To be called when the endpoint has opened, which may be long after the start: it waits for a certificate. */
   readonly opened: () => void
 }
@@ -54,6 +59,7 @@ export function composeGuides(options: GuideOptions): Guides {
     parts: [kubeconfigs, token, nat].filter((part) => part !== undefined),
     status: () => ({ kubeProxyToken: token?.status, nat: nat?.status }),
     hubNamespace: () => token?.namespace,
+    rejected: (tokenHash) => token?.rejected(tokenHash),
     opened: () => {
       kubeconfigs?.write()
       nat?.targetsChanged()
@@ -101,6 +107,7 @@ function tokenKeeper(options: GuideOptions): KubeProxyTokenKeeper {
     file: kubeconfigPaths(dataDir).kubeProxyToken,
     logger: componentLogger(logger, 'edge/kube-proxy-token'),
     metrics: createTokenMetrics(registry),
+    kubernetesCaSha256: caBundleSha256(options.kubernetesCa),
   })
 }
 

@@ -84,7 +84,7 @@ export async function composeEdgeNetwork(options: EdgeNetworkOptions): Promise<E
   })
   const own = composeInterface(options)
   const forwards = composeForwards(options, links)
-  const endpoint = await composeOwnEndpoint(options, links, own)
+  const endpoint = await composeOwnEndpoint(options, links)
   return {
     // Listeners first: they stay open whatever the link does, and nothing else on the node has to be up for them.
     // The endpoint last, so that it is the first to stop: what it has under way needs the links.
@@ -143,20 +143,12 @@ function composeForwards(options: EdgeNetworkOptions, links: EdgeLinks): readonl
   return [new Forwards({ forwards, bindAddress, open, logger, registry })]
 }
 
-async function composeOwnEndpoint(
-  options: EdgeNetworkOptions,
-  links: EdgeLinks,
-  own: OwnAddresses,
-): Promise<EdgeEndpoint | undefined> {
+async function composeOwnEndpoint(options: EdgeNetworkOptions, links: EdgeLinks): Promise<EdgeEndpoint | undefined> {
   const { endpoint: settings, cluster, logger } = options
   if (settings === undefined) return undefined
   if (cluster === undefined) {
     logger.warn('no endpoint: certificates of your own need --kubernetes-ca and --apiserver-name for it')
     return undefined
   }
-  // What the interface says of IPv6 is not in any other list while the link has no carrier, as that of a bridge.
-  const isOurs = (address: string): boolean => own.status()?.addresses.some((each) => each.address === address) ?? false
-  const hasAddress = (address: string): boolean =>
-    isAlwaysThere(address) || isOurs(address) || addressesOfThisMachine().includes(address)
-  return await composeEndpoint({ ...options, settings, cluster, links, hasAddress })
+  return await composeEndpoint({ ...options, settings, cluster, links })
 }

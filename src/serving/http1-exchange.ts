@@ -2,8 +2,8 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { drained } from './drained.ts'
+import { Ending } from './ending.ts'
 import {
-  EXCHANGE_OVER,
   type Peer,
   RequestHeaders,
   type ResponseHeaders,
@@ -20,17 +20,17 @@ export class Http1Exchange implements StreamingExchange {
   readonly host: string
   readonly headers: RequestHeaders
   readonly peer: Peer
-  readonly closed: AbortSignal
+  readonly ending: Ending
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #hasBody: boolean
   #isPassedOn = false
 
   constructor(request: IncomingMessage, response: ServerResponse, peer: Peer) {
-    const closed = new AbortController()
-    response.once('close', () => closed.abort(EXCHANGE_OVER))
+    const ending = new Ending()
+    response.once('close', () => ending.end())
     // One that stands behind another has no connection yet, and Node does not tell it when there never will be one.
-    if (response.socket === null) closeWith(request.socket, closed)
+    if (response.socket === null) closeWith(request.socket, ending)
     // Whoever writes to a client that has just gone is told by `closed`.
     response.on('error', () => {})
     this.method = request.method ?? ''
@@ -38,10 +38,14 @@ export class Http1Exchange implements StreamingExchange {
     this.headers = new RequestHeaders(pairs(request.rawHeaders))
     this.host = this.headers.get('host') ?? ''
     this.peer = peer
-    this.closed = closed.signal
+    this.ending = ending
     this.#request = request
     this.#response = response
     this.#hasBody = hasBody(this.headers)
+  }
+
+  get closed(): AbortSignal {
+    return this.ending.signal
   }
 
   get started(): boolean {
@@ -112,20 +116,20 @@ export class Http1Exchange implements StreamingExchange {
   }
 }
 
-const waiting = new WeakMap<Socket, Set<AbortController>>()
+const waiting = new WeakMap<Socket, Set<Ending>>()
 
 /** One listener for all that wait on a connection. */
-function closeWith(socket: Socket, closed: AbortController): void {
+function closeWith(socket: Socket, ending: Ending): void {
   let all = waiting.get(socket)
   if (all === undefined) {
     all = new Set()
     waiting.set(socket, all)
     socket.once('close', () => {
-      for (const each of waiting.get(socket) ?? []) each.abort(EXCHANGE_OVER)
+      for (const each of waiting.get(socket) ?? []) each.end()
     })
   }
-  all.add(closed)
-  closed.signal.addEventListener('abort', () => waiting.get(socket)?.delete(closed), { once: true })
+  all.add(ending)
+  ending.addEventListener('abort', () => waiting.get(socket)?.delete(ending))
 }
 
 function hasBody(headers: RequestHeaders): boolean {

@@ -1,8 +1,8 @@
 /** An exchange over HTTP/2, on the stream itself: Node's imitation of the HTTP/1 objects costs half the throughput. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import { drained } from './drained.ts'
+import { Ending } from './ending.ts'
 import {
-  EXCHANGE_OVER,
   type HeaderList,
   type Peer,
   RequestHeaders,
@@ -10,11 +10,15 @@ import {
   type StreamedResponse,
   type StreamingExchange,
 } from './exchange.ts'
+import { letGo } from './let-go.ts'
+import { MAX_UNSENT_ANSWER_BYTES } from './limits.ts'
 import { readBody } from './request-body.ts'
 import { RequestBody } from './streamed-body.ts'
 
 /** Goes out as INTERNAL_ERROR. One object for all: nobody reads its stack. */
 const answerCutOff = new Error('the answer is cut off')
+
+const ignore = (): void => {}
 
 export class Http2Exchange implements StreamingExchange {
   readonly httpVersion = '2'
@@ -23,21 +27,26 @@ export class Http2Exchange implements StreamingExchange {
   readonly host: string
   readonly headers: RequestHeaders
   readonly peer: Peer
-  readonly closed: AbortSignal
+  readonly ending = new Ending()
   readonly #stream: ServerHttp2Stream
 
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[], peer: Peer) {
-    const closed = new AbortController()
-    stream.once('close', () => closed.abort(EXCHANGE_OVER))
+    stream.on('close', () => {
+      this.ending.end()
+      letGo(stream)
+    })
     // A stream that the client resets emits an error; it is told by `closed`.
-    stream.on('error', () => {})
+    stream.on('error', ignore)
     this.method = headers[':method'] ?? ''
     this.target = headers[':path'] ?? ''
     this.host = headers[':authority'] ?? headers.host ?? ''
     this.headers = new RequestHeaders(pairs(rawHeaders))
     this.peer = peer
-    this.closed = closed.signal
     this.#stream = stream
+  }
+
+  get closed(): AbortSignal {
+    return this.ending.signal
   }
 
   get started(): boolean {
@@ -97,7 +106,8 @@ export class Http2Exchange implements StreamingExchange {
       stream.respond({ ':status': status, ...headers }, { waitForTrailers })
     }
     return {
-      write: (chunk) => this.#isGone || stream.write(chunk),
+      // Node asks for a pause after each frame, and every pause costs more than the frame did.
+      write: (chunk) => this.#isGone || stream.write(chunk) || stream.writableLength < MAX_UNSENT_ANSWER_BYTES,
       drained: () => drained(stream, this.closed),
       onDrain: (listener) => void stream.on('drain', listener),
       end: (trailers = []) => {

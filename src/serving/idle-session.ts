@@ -32,12 +32,14 @@ export function endWhenIdle(
       cancel = clock.schedule(Math.min(pingMs, IDLE_CONNECTION_MS - idleMs), look)
     }
   }
+  const closed = (): void => {
+    openStreams--
+    idleSinceMs = clock.monotonicMs()
+  }
   session.on('stream', (stream: ServerHttp2Stream) => {
     openStreams++
-    stream.once('close', () => {
-      openStreams--
-      idleSinceMs = clock.monotonicMs()
-    })
+    // Not by `once`: taking a listener away costs as much as adding it, and this is for each request.
+    stream.on('close', closed)
   })
   session.once('close', () => cancel())
   look()

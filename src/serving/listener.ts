@@ -34,6 +34,7 @@ import {
   MAX_REQUEST_HEADERS,
   MAX_SESSION_MEGABYTES,
   MAX_STREAMS_PER_CONNECTION,
+  TCP_KEEPALIVE_MS,
 } from './limits.ts'
 import { endWhenResetting } from './reset-limit.ts'
 
@@ -81,6 +82,9 @@ export class Listener implements Part {
   readonly #options: ListenerOptions
   readonly #sessions = new Set<ServerHttp2Session>()
   readonly #sockets = new Set<Socket>()
+  /** HTTP/1.1: the last answer of each connection. */
+  readonly #answers = new WeakMap<Socket, ServerResponse>()
+  #isStopping = false
   #server: Http2SecureServer | undefined
 
   constructor(options: ListenerOptions) {
@@ -141,6 +145,8 @@ export class Listener implements Part {
   #serveOn(server: Http2SecureServer): void {
     server.on('session', (session) => this.#adoptSession(session))
     server.on('request', (...[request, response]: RequestEvent) => {
+      this.#answers.set(request.socket, response)
+      if (this.#isStopping) this.#closeAfterAnswer(request.socket)
       if (hasTooManyHeaders(request)) refuseHeaders(response)
       else this.#options.serve(new Http1Exchange(request, response, peerOf(request.socket as TLSSocket)))
     })
@@ -158,6 +164,8 @@ export class Listener implements Part {
       this.#sockets.add(socket)
       // A watch event that waits for more to fill its packet waits for the client's delayed acknowledgement: 40 ms.
       socket.setNoDelay(true)
+      // HTTP/2 has its pings; upgraded connections and watches of HTTP/1.1 have nothing else.
+      socket.setKeepAlive(true, TCP_KEEPALIVE_MS)
       socket.once('close', () => this.#sockets.delete(socket))
     })
     // Clients that break the protocol: their problem, and no reason to end.
@@ -168,6 +176,8 @@ export class Listener implements Part {
     const { upgrade } = this.#options
     if (upgrade === undefined) return
     server.on('upgrade', (...[request, socket, head]: UpgradeEvent) => {
+      // No more a connection that waits for its next request.
+      this.#answers.delete(socket)
       const exchange = hasTooManyHeaders(request) ? undefined : upgradeOf(request, socket, head)
       if (exchange === undefined) socket.destroy()
       else upgrade(exchange)
@@ -186,6 +196,8 @@ export class Listener implements Part {
   async #stop(server: Http2SecureServer, deadline: AbortSignal): Promise<void> {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     for (const session of this.#sessions) session.close()
+    this.#isStopping = true
+    for (const socket of this.#sockets) this.#closeAfterAnswer(socket)
     const cut = (): void => {
       for (const session of this.#sessions) session.destroy()
       for (const socket of this.#sockets) socket.destroy()
@@ -193,6 +205,13 @@ export class Listener implements Part {
     if (deadline.aborted) cut()
     else deadline.addEventListener('abort', cut, { once: true })
     await closed
+  }
+
+  /** HTTP/1.1: clients keep their connections for the next request, and Node leaves those that are in use at the stop open. */
+  #closeAfterAnswer(socket: Socket): void {
+    const answer = this.#answers.get(socket)
+    if (answer?.writableFinished === false) answer.once('finish', () => socket.destroySoon())
+    else if (answer !== undefined) socket.destroySoon()
   }
 }
 

@@ -25,7 +25,7 @@ export function endWhenResetting(session: Pick<ServerHttp2Session, 'on' | 'destr
     if (allowed < 0) session.destroy(tooManyResets, constants.NGHTTP2_ENHANCE_YOUR_CALM)
   }
   session.on('stream', (stream: ServerHttp2Stream) => {
-    stream.once('close', () => {
+    stream.on('close', () => {
       if (stream.rstCode !== constants.NGHTTP2_NO_ERROR || stream.aborted) count()
     })
   })

@@ -80,6 +80,24 @@ describe('requests', () => {
     await expectOthersUnharmed()
   })
 
+  it('watches with one token in all its spellings', async () => {
+    const greedy = await world.readerToken('greedy')
+    // A signature of ES256 leaves four bits of its last character unused: sixteen spellings, all of them good.
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    const first = alphabet.indexOf(greedy.at(-1) ?? '') & 0b110000
+    const spellings = alphabet
+      .slice(first, first + 16)
+      .split('')
+      .map((last) => greedy.slice(0, -1) + last)
+    const session = world.http2()
+    const watches = spellings.map((token) => new Watch(session, token))
+    const codes = await Promise.all(watches.map(({ answered }) => answered))
+    expect([spellings.includes(greedy), new Set(codes)]).toEqual([true, new Set([200])])
+    // The pod of all these tests, and one more.
+    expect(world.endpoint.status).toMatchObject({ clients: 2, requests: { long: 17 } })
+    await expectOthersUnharmed()
+  })
+
   it('requests one behind the other until the connection breaks', async () => {
     const said = await world.say('GET /version HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5_000))
     expect(said).not.toContain('500 Internal')

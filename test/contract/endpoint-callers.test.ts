@@ -1,9 +1,13 @@
-import type { ClientHttp2Session } from 'node:http2'
+import { once } from 'node:events'
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2'
+import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { ACCEPTED_TOKEN_MS } from '../../src/edge/endpoint/accepted-tokens.ts'
 import { MAX_UNPROVEN_REQUESTS } from '../../src/edge/endpoint/caller-limits.ts'
 import { userName } from '../../src/identity/distinguished-name.ts'
 import { nodeSubject } from '../../src/identity/node-name.ts'
 import type { CertificatePair } from '../../src/identity/pair-file.ts'
+import { ManualClock, systemClock } from '../../src/telemetry/clock.ts'
 import {
   answer,
   askHttp2,
@@ -85,12 +89,46 @@ describe('callers of the endpoint', () => {
     expect(pools()).toEqual([])
   })
 
-  it('cannot hide a token by calling it a matter of the connection', async () => {
-    const headers = { connection: 'authorization', authorization: 'Bearer made-up' }
-    await world.http1({ path: '/x', headers })
-    expect(world.upstream.last.headers.some(([name]) => name === 'authorization')).toBe(false)
-    await world.http1({ path: '/x', headers: { authorization: 'Bearer made-up' } })
-    expect(pools()).toEqual(['open', 'open'])
+  it('cannot call a matter of the connection what says who they are, and for whom they ask', async () => {
+    const node = keys(world.nodePair)
+    for (const connection of ['authorization', 'Impersonate-User', 'close, content-type', 'x-remote-user'])
+      for (const who of [{}, node]) {
+        const headers = { connection, authorization: 'Bearer made-up', 'impersonate-user': 'jane' }
+        const { status, body } = await world.http1({ path: '/x', headers, ...who })
+        expect([connection, status, JSON.parse(body).reason]).toEqual([connection, 400, 'BadRequest'])
+      }
+    expect(pools()).toEqual([])
+  })
+
+  it('are one caller for the limits, however they spell the signature of their token', async () => {
+    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const said = `${part({ alg: 'ES256' })}.${part({ sub: 'system:serviceaccount:default:pod' })}`
+    const signature = Buffer.alloc(64).toString('base64url').slice(0, -1)
+    const spellings = 'ABCDEFGHIJKLMNOP'.split('').map((last) => `${said}.${signature}${last}`)
+    const pods = http2With(undefined)
+    const held: (() => void)[] = []
+    for (const token of spellings) await askHttp2(pods, { ':path': '/x', ...bearer(token) })
+    world.upstream.handle = () => new Promise((resolve) => held.push(() => resolve(answer(200, [], ''))))
+    const waiting = spellings.map((token) => askHttp2(pods, { ':path': '/held', ...bearer(token) }))
+    await expect.poll(() => held.length).toBe(spellings.length)
+    // All but the last spelling are new again, for only one is remembered: they count for their address until answered.
+    expect([world.endpoint.status.clients, pools().slice(-1)]).toEqual([2, ['token']])
+    for (const release of held) release()
+    await Promise.all(waiting)
+  })
+
+  it('with a new token hold no place of new ones for the length of a watch', async () => {
+    const pods = http2With(undefined)
+    world.upstream.handle = () => answer(200, [], new PassThrough())
+    const watch = (token: string) =>
+      pods.request({ ':path': '/api/v1/pods?watch=1', ...bearer(token) }).on('error', () => {})
+    const watches = Array.from({ length: MAX_UNPROVEN_REQUESTS }, (_, index) => watch(`new-${index}`))
+    await Promise.all(watches.map((stream) => once(stream, 'response')))
+    watches.push(watch('late'))
+    const [late] = await once(watches.at(-1) as ClientHttp2Stream, 'response')
+    expect(late[':status']).toBe(200)
+    for (const stream of watches) stream.close(constants.NGHTTP2_CANCEL)
+    await expect.poll(() => world.endpoint.status.requests.long).toBe(0)
   })
 
   it('with another certificate than that of the node are refused, whatever else they send', async () => {
@@ -150,5 +188,28 @@ describe('callers of the endpoint', () => {
     for (const release of held) release()
     await Promise.all(waiting)
     expect((await askHttp2(pods, { ':path': '/x', ...bearer('bad') })).headers[':status']).toBe(200)
+  })
+})
+
+describe('a token whose watch lasts longer than it is remembered', () => {
+  it('is still known when the watch has ended', async () => {
+    const clock = new ManualClock(systemClock.nowMs())
+    const world = await startEndpoint({ clock })
+    const body = new PassThrough()
+    const fresh = new FakeUpstream()
+    world.upstream.handle = (request) =>
+      request.target.includes('watch') ? answer(200, [], body) : fresh.handle(request)
+    const headers = { authorization: 'Bearer t' }
+    const watch = world.http1({ path: '/api/v1/pods?watch=1', headers })
+    await expect.poll(() => world.endpoint.status.requests.long).toBe(1)
+    await expect.poll(() => body.listenerCount('data')).toBe(1)
+    await clock.advance(ACCEPTED_TOKEN_MS * 2)
+    body.end()
+    await watch
+    await world.http1({ path: '/x', headers })
+    await clock.advance(ACCEPTED_TOKEN_MS)
+    await world.http1({ path: '/x', headers })
+    expect(world.upstream.requests.map(({ pool }) => pool)).toEqual(['open', 'token', 'open'])
+    await world.stop()
   })
 })

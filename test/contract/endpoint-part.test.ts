@@ -1,8 +1,14 @@
+import { once } from 'node:events'
+import { Agent } from 'node:https'
+import { type AddressInfo, createServer, Socket } from 'node:net'
 import { PassThrough, Readable } from 'node:stream'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { LISTEN_RETRY_MS } from '../../src/edge/endpoint/endpoint.ts'
 import type { AnswerHead, FilteredBody, FilterPlan } from '../../src/edge/filters/filter-plan.ts'
 import { UpstreamError } from '../../src/edge/upstream/upstream.ts'
 import { tooManyRequests } from '../../src/kube/status/availability-errors.ts'
+import { TCP_KEEPALIVE_MS } from '../../src/serving/limits.ts'
+import { ManualClock, systemClock } from '../../src/telemetry/clock.ts'
 import { answer, askHttp2, type EndpointWorld, startEndpoint, text } from './endpoint-world.ts'
 
 const json = [['content-type', 'application/json']] as const
@@ -91,19 +97,25 @@ describe('an endpoint without a certificate', () => {
     await world.stop()
   })
 
-  it('waits for requests when it stops, but not for watches', async () => {
+  it('waits for requests when it stops, ends watches in good order, and cuts what would look complete', async () => {
     const world = await startEndpoint()
     const held: (() => void)[] = []
-    world.upstream.handle = ({ target }) =>
-      target === '/slow'
-        ? new Promise((resolve) => held.push(() => resolve(answer(200, json, 'done'))))
-        : answer(200, json, new PassThrough())
+    world.upstream.handle = ({ target }) => {
+      if (target === '/slow') return new Promise((resolve) => held.push(() => resolve(answer(200, json, 'done'))))
+      const body = new PassThrough()
+      body.write('{"type":"ADDED"}\n')
+      return answer(200, json, body)
+    }
     const session = world.http2()
-    const watch = session.request({ ':path': '/api/v1/pods?watch=1' })
+    const watch = text(session.request({ ':path': '/api/v1/pods?watch=1' }))
+    const byHttp1 = world.http1({ path: '/api/v1/pods?watch=1', agent: new Agent({ keepAlive: true }) })
+    const log = session.request({ ':path': '/api/v1/namespaces/n/pods/p/log?follow=1' })
+    const cut = expect(text(log)).rejects.toThrow('NGHTTP2_INTERNAL_ERROR')
     const slow = askHttp2(session, { ':path': '/slow' })
-    const cut = expect(text(watch)).rejects.toThrow('NGHTTP2_INTERNAL_ERROR')
-    await expect.poll(() => [held.length, world.endpoint.status.requests.long]).toEqual([1, 1])
+    await expect.poll(() => [held.length, world.endpoint.status.requests.long]).toEqual([1, 3])
     const stopped = world.drain()
+    expect(await watch).toBe('{"type":"ADDED"}\n')
+    expect((await byHttp1).body).toBe('{"type":"ADDED"}\n')
     await cut
     held[0]?.()
     expect((await slow).body).toBe('done')
@@ -117,5 +129,51 @@ describe('an endpoint without a certificate', () => {
     expect(other.endpoint.health()).toMatchObject({ ok: false, reason: expect.stringContaining('203.0.113.7') })
     expect((await other.http1({ path: '/x' })).status).toBe(200)
     await Promise.all([first.stop(), other.stop()])
+  })
+
+  it('serves an address as soon as it can be had', async () => {
+    const taken = createServer().listen(0, '127.0.0.2')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const clock = new ManualClock(systemClock.nowMs())
+    let pair: EndpointWorld['serving']
+    const world = await startEndpoint({ addresses: ['127.0.0.2'], port, clock, certificate: () => pair })
+    pair = world.serving
+    world.endpoint.certificateChanged()
+    await expect.poll(() => world.endpoint.status.addresses[0]?.problem).toContain('127.0.0.2')
+    taken.close()
+    await once(taken, 'close')
+    await clock.advance(LISTEN_RETRY_MS)
+    await expect.poll(() => world.endpoint.health()).toEqual({ ok: true })
+    expect(world.endpoint.status.addresses).toEqual([{ host: '127.0.0.2', port, isOpen: true, problem: undefined }])
+    await world.stop()
+  })
+
+  it('is well without an address that others may add, and says that it is missing', async () => {
+    const addresses = ['203.0.113.7', '127.0.0.1']
+    const world = await startEndpoint({ addresses, mayBeMissing: ['203.0.113.7'] })
+    expect(world.endpoint.health()).toEqual({ ok: true })
+    expect(world.endpoint.status.addresses.map(({ isOpen, problem }) => [isOpen, problem])).toEqual([
+      [false, expect.stringContaining('does not have that address')],
+      [true, undefined],
+    ])
+    await world.stop()
+    const taken = createServer().listen(0, '127.0.0.2')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const excused = { addresses: ['127.0.0.2', '127.0.0.1'], mayBeMissing: ['127.0.0.2'], port }
+    await expect(startEndpoint(excused)).rejects.toThrow('another process already listens there')
+    taken.close()
+  })
+})
+
+describe('connections of the endpoint', () => {
+  it('are probed while they are silent', async () => {
+    const keepAlive = vi.spyOn(Socket.prototype, 'setKeepAlive')
+    const world = await startEndpoint()
+    await world.http1({ path: '/x' })
+    expect(keepAlive).toHaveBeenCalledWith(true, TCP_KEEPALIVE_MS)
+    keepAlive.mockRestore()
+    await world.stop()
   })
 })

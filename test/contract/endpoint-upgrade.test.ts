@@ -1,11 +1,13 @@
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
 import { createServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { MAX_UPGRADES_PER_CALLER } from '../../src/edge/endpoint/caller-limits.ts'
 import { UpstreamError } from '../../src/edge/upstream/upstream.ts'
 import { certificatePem } from '../../src/identity/certificate.ts'
-import { answer, type EndpointWorld, keys, startEndpoint } from './endpoint-world.ts'
+import { answer, type EndpointWorld, keys, startEndpoint, text } from './endpoint-world.ts'
 
 /** Two ends of one real connection that may end by halves. */
 async function socketPair(): Promise<[Socket, Socket]> {
@@ -91,6 +93,36 @@ describe('requests that switch protocols', () => {
     client.destroy()
     await ended
     server.destroy()
+  })
+
+  it('are limited for each caller, far below what the node may have', async () => {
+    const mine = { headers: { ...spdy, authorization: 'Bearer greedy' } }
+    const open: [Duplex, Socket][] = []
+    while (open.length < MAX_UPGRADES_PER_CALLER) open.push(await switched(mine))
+    const request = ask(mine)
+    request.end()
+    const [refused] = (await once(request, 'response')) as [IncomingMessage]
+    expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '1'])
+    expect(JSON.parse(await text(refused)).message).toContain('port-forward')
+    open.push(await switched({ headers: { ...spdy, authorization: 'Bearer modest' } }))
+    for (const [client, server] of open) for (const end of [client, server]) end.destroy()
+    await expect.poll(() => world.endpoint.status.requests.upgrade).toBe(0)
+  })
+
+  it('are left alone by an endpoint that stops, also on a connection that had requests before', async () => {
+    const before = world
+    world = await startEndpoint()
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    await world.http1({ path: '/x', agent })
+    const [client, server] = await switched({ headers: spdy, agent })
+    expect(world.endpoint.status.connections).toBe(1)
+    const stopped = world.drain()
+    await expect.poll(() => world.raw().catch(() => 'closed')).toBe('closed')
+    client.write('still here')
+    expect(String((await once(server, 'data'))[0])).toBe('still here')
+    for (const end of [client, server]) end.destroy()
+    await stopped
+    world = before
   })
 
   it('are cut for the client where the API server breaks off', async () => {

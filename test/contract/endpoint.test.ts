@@ -4,7 +4,7 @@ import { request as httpsRequest } from 'node:https'
 import { PassThrough, Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { FilterRequest } from '../../src/edge/filters/filter-plan.ts'
-import { UpstreamError } from '../../src/edge/upstream/upstream.ts'
+import { UpstreamError, type UpstreamRequest } from '../../src/edge/upstream/upstream.ts'
 import { certificatePem } from '../../src/identity/certificate.ts'
 import { nodeSubject } from '../../src/identity/node-name.ts'
 import {
@@ -13,6 +13,7 @@ import {
   type EndpointWorld,
   FakeUpstream,
   issuePair,
+  keys,
   NODE,
   startEndpoint,
   text,
@@ -176,7 +177,7 @@ describe('the endpoint passes on', () => {
 
   it('events of a watch one by one, and the end of the client at once', async () => {
     const body = new PassThrough()
-    let signal: AbortSignal | undefined
+    let signal: UpstreamRequest['signal'] | undefined
     world.upstream.handle = (request) => {
       signal = request.signal
       return answer(200, json, body)
@@ -322,10 +323,28 @@ describe('the endpoint passes on', () => {
     world.upstream.handle = () => Promise.reject(new UpstreamError(kind, 'the tide is in'))
     const { status, headers, body } = await world.http1({ path: '/api/v1/pods' })
     expect([status, headers['retry-after'], headers['content-type']]).toEqual([code, retryAfter, 'application/json'])
-    expect(JSON.parse(body)).toMatchObject({ kind: 'Status', reason, code, message: expect.stringContaining('tide') })
+    expect(JSON.parse(body)).toMatchObject({
+      kind: 'Status',
+      reason,
+      code,
+      message: expect.stringContaining('says why'),
+    })
     // Clients repeat what has a Retry-After; a write that may have been done must not be repeated by itself.
     const write = await world.http1({ method: 'POST', path: '/api/v1/pods' }, '{}')
-    expect(write.headers['retry-after']).toBe(code === 503 ? retryAfter : undefined)
+    expect(write.headers['retry-after']).toBe(kind === 'broken' ? undefined : retryAfter)
+  })
+
+  it('why there is no way up only to callers who have shown who they are', async () => {
+    const headers = { authorization: 'Bearer known-here' }
+    await world.http1({ path: '/api/v1/pods', headers })
+    world.upstream.handle = () =>
+      Promise.reject(new UpstreamError('offline', 'https://hub.example:443: the tide is in'))
+    const messages: string[] = []
+    for (const options of [{ headers }, keys(world.nodePair), {}, { headers: { authorization: 'Bearer new-here' } }])
+      messages.push(JSON.parse((await world.http1({ path: '/api/v1/pods', ...options })).body).message)
+    expect(messages.map((message) => message.includes('hub.example'))).toEqual([true, true, false, false])
+    expect(messages[2]).toBe(messages[3])
+    expect(messages[3]).toContain('cannot be reached from this node')
   })
 
   it('a head that cannot be sent as a Status that says so', async () => {

@@ -97,7 +97,6 @@ async function start(disabled: readonly string[]): Promise<EdgeEndpoint> {
     cluster: { apiServerName: 'kubernetes', kubernetesCa: [ca.certificate], kubernetesCaFile: join(dataDir, 'ca.crt') },
     client: client as unknown as HubClient,
     links: { open, rttMs: 1 } as unknown as EdgeLinks,
-    hasAddress: () => true,
     rejoinAdvice: 'join again',
     clock: systemClock,
     random: () => 0.5,

@@ -179,7 +179,7 @@ describe('the endpoint of an edge', () => {
 
   it('drops and takes up filters by its file of settings, and clients list anew', async () => {
     const config = (filters: string): string =>
-      cluster.write('five.yaml', `endpointAddress: none\nendpointPort: 0\ndisabledResourceFilters: [${filters}]\n`)
+      cluster.write('five.yaml', `endpointAddress: [none]\nendpointPort: 0\ndisabledResourceFilters: [${filters}]\n`)
     await edge('five', '--config', config(''), ...(await joined('five')))
     const port = await portOf('five')
     const path = '/api/v1/namespaces/default/services?watch=true'

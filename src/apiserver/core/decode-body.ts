@@ -2,6 +2,7 @@
 import { parse as parseYaml } from 'yaml'
 import { parseJson } from '../../kube/codec/json.ts'
 import { decodeMessage, decodeProtobuf, encodeMessage } from '../../kube/codec/object-codec.ts'
+import { excessiveNestingAt } from '../../kube/codec/yaml-nesting.ts'
 import { negotiateBody } from '../../kube/negotiation-body.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { WireError } from '../../kube/protobuf/wire-error.ts'
@@ -118,7 +119,9 @@ function unrecognized(body: Buffer, { kind }: ExpectedKind, why: string): Error 
 }
 
 function parseText(text: string, encoding: Encoding): unknown {
-  return encoding === 'yaml' ? parseYaml(text, { maxAliasCount: 100 }) : parseJson(text)
+  if (encoding !== 'yaml') return parseJson(text)
+  if (excessiveNestingAt(text) !== undefined) throw new Error('it is nested too deeply')
+  return parseYaml(text, { maxAliasCount: 100 })
 }
 
 function unusable({ apiVersion, kind }: ExpectedKind, why: string): Error {

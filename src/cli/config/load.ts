@@ -64,6 +64,8 @@ interface Candidate {
 
 const NOT_SET = 'not set'
 const SECRET_SHOWN = '[not shown]'
+/** What `expected` says already, in better words. */
+const SAID_BY_EXPECTED: ReadonlySet<string> = new Set(['integer', 'min_value', 'max_value'])
 const CONFIG_FILE = optional({ type: filePath, description: 'the file itself' })
 
 export function loadConfig<S extends Options>(role: Role<S>, sources: ConfigSources): LoadedConfig<S> {
@@ -102,7 +104,8 @@ function readCandidate<T>(
   if (result.success) return { value: result.output, origin }
   const [issue] = result.issues
   const got = option.secret === true ? 'something else (not shown)' : quoted(raw)
-  const reason = issue.kind === 'schema' || option.secret === true ? '' : `: ${issue.message}`
+  const isSaid = issue.kind === 'schema' || SAID_BY_EXPECTED.has(issue.type) || option.secret === true
+  const reason = isSaid ? '' : `: ${issue.message}`
   problems.push(`${place}: expected ${option.type.expected}, got ${got}${reason}`)
   return undefined
 }

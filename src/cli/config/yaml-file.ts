@@ -11,6 +11,7 @@ import {
   parseDocument,
   type YAMLError,
 } from 'yaml'
+import { excessiveNestingAt } from '../../kube/codec/yaml-nesting.ts'
 import { NotRegularFileError, readRegularFile } from '../regular-file.ts'
 
 /** Configuration is written by people; anything larger is the wrong file. */
@@ -46,14 +47,16 @@ export function readYamlFile(path: string): FileContent {
 }
 
 function parseYaml(text: string): FileContent {
+  const tooDeepAt = excessiveNestingAt(text)
+  if (tooDeepAt !== undefined) {
+    const line = text.slice(0, tooDeepAt).split('\n').length
+    return { entries: [], problems: [{ line, message: 'values are nested too deeply' }] }
+  }
   const lines = new LineCounter()
   // The parser compares every key with every other; `readEntries` is quicker.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false })
   // What the parser only warns of, such as a tag nobody knows, would be taken for something it is not.
-  const all = [...document.errors, ...document.warnings]
-  // Once the parser has given up, what it says of the rest is about itself.
-  const givenUp = all.filter(({ code }) => code === 'RESOURCE_EXHAUSTION').slice(0, 1)
-  const complaints = givenUp.length > 0 ? givenUp : all
+  const complaints = [...document.errors, ...document.warnings]
   if (complaints.length > 0) {
     const problems = complaints.map((complaint) => ({
       line: lines.linePos(complaint.pos[0]).line,
@@ -70,7 +73,6 @@ function parseYaml(text: string): FileContent {
 /** The parser's own words for these are meant for programmers. */
 function messageOf({ code, message }: YAMLError): string {
   if (code === 'MULTIPLE_DOCS') return 'a second document starts here; a configuration file has one'
-  if (code === 'RESOURCE_EXHAUSTION') return 'values are nested too deeply'
   return message
 }
 

@@ -143,7 +143,7 @@ describe('a node on which all is well', () => {
     const text = renderFindings(await runChecks(readers()))
     expect(text).toContain('ok    data folder          /var/lib/causeway, mode 0700\n')
     expect(text).toMatch(/^warn {2}clock .*nobody there\n {27}-> check the network towards the hub$/m)
-    expect(text).toMatch(/\n\n10 ok, 1 to look at, 0 failed\n$/)
+    expect(text).toMatch(/\n\n11 ok, 1 to look at, 0 failed\n$/)
   })
 })
 
@@ -310,7 +310,41 @@ describe('the machine', () => {
   it('breaks a check without breaking the others', async () => {
     const broken = { ...readers(), modeOf: () => Promise.reject(new Error('EACCES')) }
     const findings = await runChecks(broken)
-    expect(findings).toHaveLength(11)
+    expect(findings).toHaveLength(12)
     expect(findings[0]).toMatchObject({ state: 'fail', message: 'could not be checked: EACCES' })
+  })
+
+  it('blames nothing on the edge where this user may not look', async () => {
+    const forbidden = (): Error =>
+      new Error('permission denied', { cause: Object.assign(new Error('EACCES'), { code: 'EACCES' }) })
+    const denied = async () => await Promise.reject(forbidden())
+    const findings = await runChecks({ ...readers(), read: denied, status: denied })
+    const named = ['identity', 'certificates', 'clock', 'link', 'serving certificate', 'endpoint address']
+    for (const { check, state, message, advice } of findings) {
+      expect(state, check).not.toBe('fail')
+      if (!named.includes(check)) continue
+      expect(message).toBe('not checked: permission denied')
+      expect(advice).toContain('as root')
+    }
+  })
+
+  it.each([
+    [undefined, 'ok', 'none is kept'],
+    [{ ends: '2999-01-01T00:00:00.000Z' }, 'ok', 'until 2999-01-01T00:00:00.000Z'],
+    [{ ends: '2999-01-01T00:00:00.000Z', problem: 'it is refused' }, 'warn', 'it is refused'],
+    [
+      { ends: '2001-01-01T00:00:00.000Z', problem: 'no link' },
+      'fail',
+      'has ended at 2001-01-01T00:00:00.000Z: no link',
+    ],
+    [{ problem: 'no account' }, 'fail', 'no account'],
+  ])('tells of the token of kube-proxy: %j', async (kubeProxyToken, state, message) => {
+    world.nowMs = Math.max(world.nowMs, Date.parse('2001-06-01T00:00:00Z'))
+    world.edge = {
+      node: 'edge-1',
+      endpoint: { addresses: ['127.0.0.1'], port: 1, ...(kubeProxyToken === undefined ? {} : { kubeProxyToken }) },
+    }
+    const findings = await runChecks(readers())
+    expect(findings.find(({ check }) => check === 'kube-proxy token')).toMatchObject({ state, message })
   })
 })

@@ -4,7 +4,7 @@ import { type Certificate, readCertificates } from '../../identity/certificate.t
 import { formatName } from '../../identity/distinguished-name.ts'
 import { speaksFor, verifyCertificate } from '../../identity/verify.ts'
 import { reachable } from '../run/edge-endpoint.ts'
-import { type DoctorReaders, type Finding, fail, ok, warn } from './finding.ts'
+import { type DoctorReaders, type Finding, fail, isForbidden, ok, unlessForbidden, warn } from './finding.ts'
 import { askEdge, endpointIfKnown } from './reported-status.ts'
 
 const servingFile = 'serving.crt'
@@ -33,6 +33,7 @@ export async function checkServingCertificate(readers: DoctorReaders): Promise<F
     const advice = isForeign ? signerAdvice : 'see in the log of the edge why it is not replaced'
     return fail(`clients in pods refuse ${servingFile}: ${verdict.message}`, advice)
   } catch (error) {
+    if (isForbidden(error)) throw error
     return fail((error as Error).message, 'restore the file, or remove it and start the edge again')
   }
 }
@@ -86,7 +87,7 @@ async function answerProblem(readers: DoctorReaders, host: string, port: number)
   } catch (error) {
     return fail(`${where} does not answer: ${(error as Error).message}`, 'see the log of the edge, and local firewalls')
   }
-  const pem = await readers.read(servingFile).catch(() => undefined)
+  const pem = await readers.read(servingFile).catch(unlessForbidden)
   const kept = pem === undefined ? undefined : readCertificates(pem, servingFile)[0]
   if (presented.fingerprint !== kept?.fingerprint)
     return fail(
@@ -96,7 +97,7 @@ async function answerProblem(readers: DoctorReaders, host: string, port: number)
   if (!speaksFor(presented, host))
     return fail(
       `the certificate does not name ${host}, so clients refuse it there`,
-      `list ${host} in the --endpoint-address of the hub too, then restart the edge`,
+      `list ${host} in the --endpoint-addresses of the hub too, then restart the edge`,
     )
   return undefined
 }
@@ -114,6 +115,7 @@ export async function checkLink(readers: DoctorReaders): Promise<Finding> {
     )
     return fail(`there is no link (${why.join('; ') || 'no hub is known'})`, 'check the network towards the hub')
   } catch (error) {
+    if (isForbidden(error)) throw error
     return fail((error as Error).message, 'start the edge: causeway edge, or systemctl start causeway-edge')
   }
 }

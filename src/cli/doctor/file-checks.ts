@@ -7,7 +7,7 @@ import { ownCertificateProblem } from '../../edge/identity/own-certificate.ts'
 import { type Certificate, readCertificates } from '../../identity/certificate.ts'
 import { caBundleSha256 } from '../../identity/join-token.ts'
 import { parsePair } from '../../identity/pair-file.ts'
-import { type DoctorReaders, type Finding, fail, ok, warn } from './finding.ts'
+import { type DoctorReaders, type Finding, fail, isForbidden, ok, unlessForbidden, warn } from './finding.ts'
 import { askEdge } from './reported-status.ts'
 
 /** Certificates are renewed long before; what has less than this share of its life left was not. */
@@ -52,6 +52,7 @@ export async function checkIdentity(readers: DoctorReaders): Promise<Finding> {
       return fail(`${paths.kubernetesCa} is not the Kubernetes CA that the join token named`, restore)
     return ok(`node ${node}`)
   } catch (error) {
+    if (isForbidden(error)) throw error
     return fail((error as Error).message, restore)
   }
 }
@@ -63,10 +64,7 @@ async function withoutIdentity(readers: DoctorReaders): Promise<Finding> {
     const folder = join(dataDir, 'edges')
     return fail(`${dataDir} is the folder of "causeway up"`, `name that of one of its edges, such as ${folder}/edge-1`)
   }
-  const node = await askEdge(readers).then(
-    (edge) => edge.node,
-    () => undefined,
-  )
+  const node = await askEdge(readers).then((edge) => edge.node, unlessForbidden)
   if (node !== undefined) return ok(`node ${node}, by certificates that are kept elsewhere`)
   return fail(
     `${dataDir} holds no identity: this node has not joined`,
@@ -118,13 +116,13 @@ export async function checkCertificateDates(readers: DoctorReaders): Promise<Fin
   return overdue ?? ok(found.length === 0 ? 'there are no certificates' : found.join(', '))
 }
 
-/** What cannot be read is told by the check of the identity or of the endpoint. */
+/** What is damaged is told by the check of the identity or of the endpoint. */
 async function leafOf({ read }: DoctorReaders, file: string): Promise<Certificate | undefined> {
   try {
     const pem = await read(file)
     return pem === undefined ? undefined : readCertificates(pem, file)[0]
-  } catch {
-    return undefined
+  } catch (error) {
+    return unlessForbidden(error)
   }
 }
 

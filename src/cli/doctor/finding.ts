@@ -14,6 +14,21 @@ export const ok = (message: string): Finding => ({ state: 'ok', message })
 export const warn = (message: string, advice: string): Finding => ({ state: 'warn', message, advice })
 export const fail = (message: string, advice: string): Finding => ({ state: 'fail', message, advice })
 
+/** Whether this user lacks the rights: that says nothing about the edge, so checks pass it on and count as not made. */
+export function isForbidden(error: unknown): boolean {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    const { code } = each as NodeJS.ErrnoException
+    if (code === 'EACCES' || code === 'EPERM') return true
+  }
+  return false
+}
+
+/** For a `catch`: undefined in place of what does not matter here. */
+export function unlessForbidden(error: unknown): undefined {
+  if (isForbidden(error)) throw error
+  return undefined
+}
+
 /** Why a tool of the machine could not tell anything. */
 export type ToolFailure = 'missing' | 'not-permitted' | 'failed'
 

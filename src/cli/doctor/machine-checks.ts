@@ -2,7 +2,7 @@
 import { readEdgeRecord } from '../../edge/identity/edge-record.ts'
 import { describeSkew, isNotable } from '../../edge/join/join-error.ts'
 import { natTableName } from '../../edge/network/nat-plan.ts'
-import { type DoctorReaders, type Finding, fail, ok, ToolError, warn } from './finding.ts'
+import { type DoctorReaders, type Finding, fail, ok, ToolError, unlessForbidden, warn } from './finding.ts'
 
 export async function checkClock(readers: DoctorReaders): Promise<Finding> {
   const hubs = await knownHubs(readers)
@@ -26,8 +26,8 @@ async function knownHubs({ read, dataDir }: DoctorReaders): Promise<readonly str
   try {
     const record = await read('edge.json')
     return record === undefined ? [] : readEdgeRecord(record.toString('utf8'), dataDir).hubs
-  } catch {
-    return []
+  } catch (error) {
+    return unlessForbidden(error) ?? []
   }
 }
 

@@ -1,6 +1,6 @@
 /** What the checks need of the status that the edge on this node tells. */
 import * as v from 'valibot'
-import type { DoctorReaders } from './finding.ts'
+import { type DoctorReaders, unlessForbidden } from './finding.ts'
 
 const healthSchema = v.object({ ok: v.boolean(), reason: v.optional(v.string()) })
 const edgeSchema = v.object({
@@ -13,6 +13,8 @@ const edgeSchema = v.object({
       health: v.optional(healthSchema),
       /** Why an address is not served. */
       problems: v.optional(v.array(v.string()), []),
+      /** Absent where the edge keeps none. */
+      kubeProxyToken: v.optional(v.object({ ends: v.optional(v.string()), problem: v.optional(v.string()) })),
     }),
   ),
   network: v.optional(
@@ -32,10 +34,7 @@ export async function askEdge(readers: DoctorReaders): Promise<DoctorEdge> {
   throw new Error(`the process that uses ${readers.dataDir} is no edge, or one of another version`)
 }
 
-/** `undefined` where nothing can be learnt; one check has told why already. */
+/** `undefined` where nothing can be learnt; one check has told why already. Rejects if this user may not ask. */
 export async function endpointIfKnown(readers: DoctorReaders): Promise<DoctorEdge['endpoint']> {
-  return await askEdge(readers).then(
-    ({ endpoint }) => endpoint,
-    () => undefined,
-  )
+  return await askEdge(readers).then(({ endpoint }) => endpoint, unlessForbidden)
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { PUBLIC_FILE_MODE, writeFileAtomically } from '../../identity/atomic-file.ts'
 import type { AccountFiles } from './service-account.ts'
+import { runFolderPrefix, signFolder, sweepStaleFolders } from './stale-folders.ts'
 
 const folderMode = 0o755
 
@@ -25,9 +26,11 @@ export class AccountFolder {
     this.kubeconfig = join(root, 'kubeconfig')
   }
 
-  /** In a new folder that only this user may enter. */
+  /** In a new folder that only this user may enter. Those of runs that were killed are cleared up. */
   static async make(temporaryFolder: string): Promise<AccountFolder> {
-    const folder = new AccountFolder(await mkdtemp(join(temporaryFolder, 'causeway-run-')))
+    await sweepStaleFolders(temporaryFolder)
+    const folder = new AccountFolder(await mkdtemp(join(temporaryFolder, runFolderPrefix)))
+    await signFolder(folder.#root)
     await mkdir(folder.files, { mode: folderMode })
     await mkdir(folder.stage)
     return folder

@@ -8,17 +8,29 @@ describe('AcceptedTokens', () => {
   it('knows a token for a while after its last use, and not after a refusal', async () => {
     const clock = new ManualClock()
     const tokens = new AcceptedTokens(clock)
-    expect(tokens.classOf('h')).toBeUndefined()
+    expect(tokens.find('h')?.tokenClass).toBeUndefined()
     tokens.accept('h', 'opaque')
     await clock.advance(ACCEPTED_TOKEN_MS * 0.6)
     tokens.accept('h', 'opaque')
     await clock.advance(ACCEPTED_TOKEN_MS - 1)
-    expect(tokens.classOf('h')).toBe('token')
+    expect(tokens.find('h')?.tokenClass).toBe('token')
     await clock.advance(1)
-    expect(tokens.classOf('h')).toBeUndefined()
+    expect(tokens.find('h')?.tokenClass).toBeUndefined()
     tokens.accept('h', 'opaque')
     tokens.forget('h')
-    expect(tokens.classOf('h')).toBeUndefined()
+    expect(tokens.find('h')?.tokenClass).toBeUndefined()
+  })
+
+  it('knows a token again after a watch of it that lasted longer, but not one refused meanwhile', async () => {
+    const clock = new ManualClock()
+    const tokens = new AcceptedTokens(clock)
+    for (const hash of ['kept', 'refused']) tokens.accept(hash, hash)
+    await clock.advance(ACCEPTED_TOKEN_MS * 3)
+    tokens.forget('refused')
+    for (const hash of ['kept', 'refused']) tokens.renew(hash)
+    expect([tokens.find('kept')?.tokenClass, tokens.find('refused')]).toEqual(['token', undefined])
+    await clock.advance(ACCEPTED_TOKEN_MS)
+    expect(tokens.find('kept')).toBeUndefined()
   })
 
   it.each([
@@ -31,7 +43,7 @@ describe('AcceptedTokens', () => {
   ])('tells by %s what kind it is', (token, expected) => {
     const tokens = new AcceptedTokens(new ManualClock())
     tokens.accept('h', token)
-    expect(tokens.classOf('h')).toBe(expected)
+    expect(tokens.find('h')?.tokenClass).toBe(expected)
   })
 
   it('forgets the one used longest ago where there are too many', async () => {
@@ -42,11 +54,46 @@ describe('AcceptedTokens', () => {
     await clock.advance(ACCEPTED_TOKEN_MS * 0.6)
     tokens.accept('old', 'x')
     for (let count = 2; count <= MAX_ACCEPTED_TOKENS; count += 1) tokens.accept(`t${count}`, 'x')
-    expect([tokens.size, tokens.classOf('older'), tokens.classOf('old')]).toEqual([
+    expect([tokens.size, tokens.find('older')?.tokenClass, tokens.find('old')?.tokenClass]).toEqual([
       MAX_ACCEPTED_TOKENS,
       undefined,
       'token',
     ])
+  })
+})
+
+describe('the caller that an accepted token is', () => {
+  const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const [head, claims] = [encode({ alg: 'ES256' }), encode({ sub: 'jane', n: 1 })]
+  // 64 bytes leave four bits of the last character unused, which no decoder looks at.
+  const signature = Buffer.alloc(64, 7).toString('base64url')
+  const spellings = ['w', 'x', 'y', 'z'].map((last) => `${head}.${claims}.${signature.slice(0, -1)}${last}`)
+  const callerOf = (token: string): string => new AcceptedTokens(new ManualClock()).accept(token, token).key.name
+
+  it('is one in all spellings of its parts', () => {
+    expect(new Set(spellings.map(callerOf)).size).toBe(1)
+    // Go's decoder reads the last character of every part so, and checks the signature of what it has read.
+    const odd = `${claims.slice(0, -1)}1`
+    expect(Buffer.from(odd, 'base64url')).toEqual(Buffer.from(claims, 'base64url'))
+    expect(callerOf(`${head}.${odd}.${signature}`)).toBe(callerOf(spellings[0] ?? ''))
+    expect(callerOf(`${head}.${encode({ sub: 'jane', n: 2 })}.${signature}`)).not.toBe(callerOf(spellings[0] ?? ''))
+  })
+
+  it('is the token itself where that is no JWT', () => {
+    const opaque = ['opaque', 'a.b.c', 'a.b.d', `${head}.${claims}`, `${head}.${claims}.x.y`, `${head}.${claims}.x.z`]
+    expect(new Set(opaque.map(callerOf)).size).toBe(opaque.length)
+  })
+
+  it('keeps one place, however it is spelled', () => {
+    const tokens = new AcceptedTokens(new ManualClock())
+    for (const token of spellings) tokens.accept(token, token)
+    expect([tokens.size, spellings.map((token) => tokens.find(token) !== undefined)]).toEqual([
+      1,
+      [false, false, false, true],
+    ])
+    tokens.forget(spellings[3] ?? '')
+    tokens.accept(spellings[0] ?? '', spellings[0] ?? '')
+    expect(tokens.find(spellings[0] ?? '')).toBeDefined()
   })
 })
 

@@ -2,7 +2,9 @@
  * Tokens that the API server has accepted lately, by their hash: their requests may use the connections that only such
  * tokens use. Being here gives no right; the API server judges each request.
  */
+import { hash as digest } from 'node:crypto'
 import type { Clock } from '../../telemetry/clock.ts'
+import type { CallerKey } from './caller-limits.ts'
 
 /** More than a node has pods; beyond, the token used least recently is judged anew. */
 export const MAX_ACCEPTED_TOKENS = 4_096
@@ -12,15 +14,22 @@ export const ACCEPTED_TOKEN_MS = 10 * 60_000
 /** What a token says about itself: enough for metrics, for nothing else. */
 export type TokenClass = 'service-account' | 'token'
 
-interface Accepted {
+export interface AcceptedToken {
   readonly tokenClass: TokenClass
+  /** Whom the limits count its requests for. */
+  readonly key: CallerKey
+}
+
+interface Remembered extends AcceptedToken {
   readonly untilMs: number
 }
 
 export class AcceptedTokens {
   readonly #clock: Clock
   /** Those used last stand last. */
-  readonly #tokens = new Map<string, Accepted>()
+  readonly #tokens = new Map<string, Remembered>()
+  /** The hash that stands for each caller: of the spellings of one token only the last is kept, or they would crowd out others. */
+  readonly #spellings = new Map<string, string>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -31,25 +40,60 @@ export class AcceptedTokens {
   }
 
   /** Undefined for a token that has not been accepted, or too long ago. */
-  classOf(hash: string): TokenClass | undefined {
+  find(hash: string): AcceptedToken | undefined {
     const known = this.#tokens.get(hash)
-    return known !== undefined && this.#clock.monotonicMs() < known.untilMs ? known.tokenClass : undefined
+    return known !== undefined && this.#clock.monotonicMs() < known.untilMs ? known : undefined
   }
 
-  accept(hash: string, token: string): void {
+  accept(hash: string, token: string): AcceptedToken {
     const nowMs = this.#clock.monotonicMs()
     const known = this.#tokens.get(hash)
     // Most requests find it here and fresh; what costs is done a few times in its life.
-    if (known !== undefined && known.untilMs - nowMs > ACCEPTED_TOKEN_MS / 2) return
-    this.#tokens.delete(hash)
-    this.#tokens.set(hash, { tokenClass: known?.tokenClass ?? classOf(token), untilMs: nowMs + ACCEPTED_TOKEN_MS })
-    if (this.#tokens.size <= MAX_ACCEPTED_TOKENS) return
-    const [oldest] = this.#tokens.keys()
-    if (oldest !== undefined) this.#tokens.delete(oldest)
+    if (known !== undefined && known.untilMs - nowMs > ACCEPTED_TOKEN_MS / 2) return known
+    return this.#remember(hash, known ?? { tokenClass: classOf(token), key: keyOf(token, hash) }, nowMs)
+  }
+
+  /** A watch of it has ended, which is a use too. One that has been refused meanwhile stays refused. */
+  renew(hash: string): void {
+    const known = this.#tokens.get(hash)
+    if (known !== undefined) this.#remember(hash, known, this.#clock.monotonicMs())
   }
 
   forget(hash: string): void {
+    const known = this.#tokens.get(hash)
     this.#tokens.delete(hash)
+    if (known !== undefined && this.#spellings.get(known.key.name) === hash) this.#spellings.delete(known.key.name)
+  }
+
+  #remember(hash: string, { tokenClass, key }: AcceptedToken, nowMs: number): Remembered {
+    const remembered = { tokenClass, key, untilMs: nowMs + ACCEPTED_TOKEN_MS }
+    this.forget(this.#spellings.get(key.name) ?? hash)
+    this.#spellings.set(key.name, hash)
+    this.#tokens.set(hash, remembered)
+    const [oldest] = this.#tokens.keys()
+    if (oldest !== undefined && this.#tokens.size > MAX_ACCEPTED_TOKENS) this.forget(oldest)
+    return remembered
+  }
+}
+
+/**
+ * The signature of a JWT can be spelled in many ways that API servers accept alike, and so can the last characters of its
+ * other two parts: what it says is the caller. Only for tokens that were accepted, or anybody could come under this key.
+ */
+function keyOf(token: string, hash: string): CallerKey {
+  const [head, claims, signature, ...others] = token.split('.')
+  if (head === undefined || claims === undefined || signature === undefined || others.length > 0 || !isJsonObject(head))
+    return { name: hash, standing: 'proven' }
+  const said = [head, claims].map((part) => Buffer.from(part, 'base64url').toString('base64url'))
+  return { name: `jwt ${digest('sha256', said.join('.'))}`, standing: 'proven' }
+}
+
+function isJsonObject(part: string): boolean {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
+    return typeof value === 'object' && value !== null
+  } catch {
+    return false
   }
 }
 

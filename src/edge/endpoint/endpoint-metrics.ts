@@ -87,7 +87,7 @@ function createCounters(registers: Registry[]) {
     }),
     limited: new Counter({
       name: 'causeway_edge_endpoint_limited_total',
-      help: 'Requests held back for their caller: delayed, or refused by rate, in-flight or long-running.',
+      help: 'Requests held back for their caller: delayed, or refused by rate, in-flight, long-running or upgrades.',
       labelNames: ['limit'],
       registers,
     }),

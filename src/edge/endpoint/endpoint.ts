@@ -33,6 +33,8 @@ export const MAX_CONNECTIONS_PER_ADDRESS = 2_500
 export interface EndpointOptions {
   readonly node: string
   readonly addresses: readonly string[]
+  /** Those of them that this machine may not have, now or ever: served as soon as it has them, and no illness until then. */
+  readonly mayBeMissing?: readonly string[]
   readonly port: number
   /** The serving pair in force; undefined while there is none. */
   readonly certificate: () => CertificatePair | undefined
@@ -44,6 +46,8 @@ export interface EndpointOptions {
   readonly filters: FilterChoice
   /** Fewer than the default, for tests. */
   readonly maxConnectionsPerAddress?: number
+  /** Hears the hash of every token that the API server does not take. */
+  readonly onRejected?: (tokenHash: string) => void
   /** Hears of every address that has opened. */
   readonly onOpen?: () => void
   readonly clock: Clock
@@ -117,9 +121,15 @@ export class Endpoint implements Part {
   health(): Health {
     if (this.#options.certificate() === undefined)
       return unhealthy('the endpoint has no serving certificate yet; its ports are closed')
-    const failure = this.#doors.find((door) => door.failure !== undefined)?.failure
+    const needed = this.#doors.filter((door) => !this.#isExcused(door))
+    const failure = needed.find((door) => door.failure !== undefined)?.failure
     if (failure !== undefined) return unhealthy(failure.message)
-    return this.#doors.every(({ running }) => running !== undefined) ? HEALTHY : unhealthy('the endpoint is opening')
+    return needed.every(({ running }) => running !== undefined) ? HEALTHY : unhealthy('the endpoint is opening')
+  }
+
+  #isExcused({ address, failure }: Door): boolean {
+    const isMissing = missingCodes.has(codeOf(failure) ?? '')
+    return isMissing && this.#options.mayBeMissing?.includes(address.host) === true
   }
 
   get status(): EndpointStatus {
@@ -145,7 +155,7 @@ export class Endpoint implements Part {
   async start(signal: AbortSignal): Promise<RunningPart> {
     signal.throwIfAborted()
     await this.#open()
-    const taken = this.#doors.find(({ failure }) => isTaken(failure))
+    const taken = this.#doors.find(({ failure }) => codeOf(failure) === 'EADDRINUSE')
     if (taken?.failure !== undefined) {
       await this.#stop(AbortSignal.abort())
       throw taken.failure
@@ -225,11 +235,14 @@ export class Endpoint implements Part {
       await door.running?.stop(deadline)
       door.running = undefined
     })
-    this.#service.cutLong()
+    this.#service.endLong()
     await Promise.all(stopped)
   }
 }
 
-function isTaken(failure: ListenError | undefined): boolean {
-  return (failure?.cause as NodeJS.ErrnoException | undefined)?.code === 'EADDRINUSE'
+/** The second: where the machine has no IPv6 at all. */
+const missingCodes: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
+
+function codeOf(failure: ListenError | undefined): string | undefined {
+  return (failure?.cause as NodeJS.ErrnoException | undefined)?.code
 }

@@ -3,17 +3,17 @@
  * takes the other with it: a client that leaves ends its request upstream at once, and an answer that breaks off is cut
  * off for the client too, so that no half of a list looks like a whole one.
  */
-import type { Readable } from 'node:stream'
-import type { ResponseHeaders, StreamedResponse, StreamingExchange } from '../../serving/exchange.ts'
+import type { ResponseHeaders, StreamingExchange } from '../../serving/exchange.ts'
 import type { RequestBody } from '../../serving/streamed-body.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { FilterPlan, FilterRequest } from '../filters/filter-plan.ts'
-import { type HeaderPairs, type Upstream, type UpstreamAnswer, UpstreamError } from '../upstream/upstream.ts'
+import type { Upstream, UpstreamAnswer } from '../upstream/upstream.ts'
 import { answerError, requestStalled } from './own-answers.ts'
 import type { Entry } from './request-entry.ts'
 import { clientHeaders, upstreamHeaders, upstreamTrailers } from './request-head.ts'
 import { REQUEST_STALL_MS, whenStalled } from './request-progress.ts'
 import type { RequestRecord } from './request-record.ts'
+import { readyAnswer, send, sourceOf } from './send-answer.ts'
 import type { TokenReviews } from './token-review.ts'
 
 /** Which filters an answer goes through; `src/edge/filters` has the real one. */
@@ -27,7 +27,7 @@ export interface ForwardOptions {
   readonly reviews: TokenReviews
   readonly clock: Clock
   /** Called with each answer of the API server, before it is passed on. */
-  readonly judged: (entry: Entry, exchange: StreamingExchange, status: number) => void
+  readonly judged: (entry: Entry, exchange: StreamingExchange, record: RequestRecord, status: number) => void
 }
 
 /** Settles when the head of the answer has been sent, and rejects where there is none to send. */
@@ -49,9 +49,9 @@ export async function forwardExchange(
       body,
       trailers:
         body === undefined || !exchange.headers.get('trailer') ? undefined : () => upstreamTrailers(body.trailers()),
-      signal: exchange.closed,
+      signal: exchange.ending,
     })
-    options.judged(entry, exchange, answer.status)
+    options.judged(entry, exchange, record, answer.status)
     await passOn(answer, plan, exchange, record)
   } catch (error) {
     unwatch?.()
@@ -116,7 +116,7 @@ async function passOn(
     acceptEncoding: exchange.headers.all('accept-encoding').join(', '),
   })
   if (filter === undefined) {
-    send(exchange, { ...answer, headers, trailers: () => answer.trailers() }, record)
+    send(exchange, readyAnswer(answer, headers), record)
     return
   }
   const { status, body, contentEncoding, contentLength } = await filter.run(answer.body)
@@ -126,67 +126,10 @@ async function passOn(
     others['content-encoding'] = contentEncoding
     others['vary'] = 'Accept-Encoding'
   }
-  send(exchange, { status, headers: others, body, trailers: () => answer.trailers() }, record)
+  send(exchange, { status, headers: others, source: sourceOf(body), trailers: () => answer.trailers() }, record)
 }
 
 function first(headers: ResponseHeaders, name: string): string {
   const value = headers[name] ?? ''
   return typeof value === 'string' ? value : (value[0] ?? '')
-}
-
-export interface ReadyAnswer {
-  readonly status: number
-  readonly headers: ResponseHeaders
-  readonly body: Readable
-  trailers(): HeaderPairs
-}
-
-/** Throws, with nothing sent, where the head of the answer cannot be sent. */
-export function send(exchange: StreamingExchange, answer: ReadyAnswer, record: RequestRecord): void {
-  const { status, headers, body } = answer
-  // The client may have gone, or been answered by us, while the API server was thinking.
-  if (exchange.closed.aborted || exchange.started) return void body.destroy()
-  let isOver = false
-  const cut = (): void => {
-    if (!isOver) exchange.abort()
-  }
-  const drop = (): void => {
-    isOver = true
-    body.destroy()
-  }
-  body.on('error', cut)
-  body.on('close', cut)
-  const wholeBytes = headers['trailer'] === undefined ? Number(headers['content-length'] ?? -1) : -1
-  let last: Buffer | undefined
-  // What flows begins to flow after this turn: by then the head has been written and waits for it.
-  body.on('data', (chunk: Buffer) => {
-    record.toClientBytes += chunk.length
-    // The end is on its way, if not here already: it goes with the last piece.
-    if (record.toClientBytes === wholeBytes) last = chunk
-    else if (!out.write(chunk)) body.pause()
-  })
-  body.on('end', () => {
-    isOver = true
-    if (last === undefined) out.end(answer.trailers())
-    else out.endWith(last)
-  })
-  record.whenOver(drop)
-  const out = begin(exchange, status, headers, drop)
-  record.answered(status)
-  out.onDrain(() => body.resume())
-}
-
-/** A head that Node does not send, such as one with a header twice that may stand once, is the API server's fault. */
-function begin(
-  exchange: StreamingExchange,
-  status: number,
-  headers: ResponseHeaders,
-  giveUp: () => void,
-): StreamedResponse {
-  try {
-    return exchange.stream(status, headers)
-  } catch (error) {
-    giveUp()
-    throw new UpstreamError('broken', `the head of its answer cannot be passed on: ${(error as Error).message}`)
-  }
 }

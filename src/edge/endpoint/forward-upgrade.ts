@@ -6,16 +6,16 @@ import type { Duplex } from 'node:stream'
 import type { UpgradeExchange } from '../../serving/exchange.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { EndpointMetrics } from './endpoint-metrics.ts'
-import { send } from './forward-exchange.ts'
 import { upgradeWithBody } from './own-answers.ts'
 import type { Entry } from './request-entry.ts'
 import { clientHeaders, upstreamHeaders } from './request-head.ts'
 import type { RequestRecord } from './request-record.ts'
+import { readyAnswer, send } from './send-answer.ts'
 
 export interface ForwardUpgradeOptions {
   readonly upstream: Upstream
   readonly metrics: EndpointMetrics
-  readonly judged: (entry: Entry, exchange: UpgradeExchange, status: number) => void
+  readonly judged: (entry: Entry, exchange: UpgradeExchange, record: RequestRecord, status: number) => void
 }
 
 export async function forwardUpgrade(
@@ -32,16 +32,16 @@ export async function forwardUpgrade(
     target: exchange.target,
     headers: upstreamHeaders(exchange.headers, { upgrade: protocol }),
     body: undefined,
-    signal: exchange.closed,
+    signal: exchange.ending,
   })
-  options.judged(entry, exchange, answer.status)
+  options.judged(entry, exchange, record, answer.status)
   const headers = clientHeaders(answer.headers)
   if (!('stream' in answer)) {
-    send(exchange, { ...answer, headers, trailers: () => answer.trailers() }, record)
+    send(exchange, readyAnswer(answer, headers), record)
     return
   }
   const { stream } = answer
-  if (exchange.closed.aborted) return void stream.destroy()
+  if (exchange.ending.aborted) return void stream.destroy()
   record.answered(answer.status)
   const socket = exchange.switchProtocols({ ...headers, connection: 'Upgrade', upgrade: switchedTo(answer.headers) })
   join(socket, stream, (up, down) => options.metrics.upgraded(protocol, up, down))

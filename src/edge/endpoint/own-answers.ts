@@ -20,16 +20,23 @@ export function answerError(exchange: Exchange, error: unknown): number {
   return code
 }
 
-/** `undefined` for what is no error of the way to the API server. */
-export function upstreamFailure(error: unknown, method: string): ApiError | undefined {
+/**
+ * `undefined` for what is no error of the way to the API server. Names and addresses of that way are only for callers who
+ * have shown who they are.
+ */
+export function upstreamFailure(error: unknown, method: string, isProven: boolean): ApiError | undefined {
   if (!(error instanceof UpstreamError)) return undefined
-  const { kind, message } = error
-  const retryAfterSeconds = Math.min(error.retryAfterSeconds, MAX_RETRY_AFTER_SECONDS)
-  // Clients repeat by themselves whatever carries a Retry-After. A write that may have been carried out must not be.
-  const retrySeconds = method === 'GET' || method === 'HEAD' ? retryAfterSeconds : 0
-  if (kind === 'timeout') return timeout(`the API server did not answer in time: ${message}`, retrySeconds)
-  if (kind === 'broken') return badGateway(`the connection to the API server broke: ${message}`, retrySeconds)
-  return serviceUnavailable(`the API server cannot be reached from this node: ${message}`, retryAfterSeconds)
+  const { kind } = error
+  const why = isProven ? error.message : 'the log of the edge on this node says why'
+  const retrySeconds = Math.min(error.retryAfterSeconds, MAX_RETRY_AFTER_SECONDS)
+  // Clients repeat by themselves whatever carries a Retry-After. A write that may have been carried out must not be; all
+  // kinds but this one mean that it was never sent.
+  if (kind === 'broken') {
+    const isSafe = method === 'GET' || method === 'HEAD'
+    return badGateway(`the connection to the API server broke: ${why}`, isSafe ? retrySeconds : 0)
+  }
+  if (kind === 'timeout') return timeout(`the API server cannot be reached in time: ${why}`, retrySeconds)
+  return serviceUnavailable(`the API server cannot be reached from this node: ${why}`, retrySeconds)
 }
 
 function badGateway(message: string, retryAfterSeconds: number): ApiError {
@@ -40,6 +47,7 @@ const refusals: Readonly<Record<Refused, string>> = {
   rate: 'this client sends more requests than the endpoint of this node passes on for one client; slow down',
   'in-flight': 'this client has too many requests under way at the endpoint of this node',
   'long-running': 'this client has too many watches and streams open at the endpoint of this node',
+  upgrades: 'this client has too many exec, attach and port-forward connections open at the endpoint of this node',
 }
 
 export function limitFailure(refused: Refused): ApiError {

@@ -36,7 +36,7 @@ export function enter(exchange: Exchange, isUpgrade: boolean, { certificates, ac
   return { caller, ...standingOf(caller, exchange.peer.address, accepted), info, isLong }
 }
 
-const nodeKey: CallerKey = { name: 'node', isProven: true }
+const nodeKey: CallerKey = { name: 'node', standing: 'node' }
 
 function standingOf(
   caller: Caller,
@@ -44,15 +44,16 @@ function standingOf(
   accepted: AcceptedTokens,
 ): Pick<Entry, 'key' | 'pool' | 'clientClass'> {
   if (caller.kind === 'node') return { key: nodeKey, pool: 'node', clientClass: 'node' }
-  const tokenClass = caller.kind === 'token' ? accepted.classOf(caller.hash) : undefined
-  if (caller.kind === 'token' && tokenClass !== undefined)
-    return { key: { name: caller.hash, isProven: true }, pool: 'token', clientClass: tokenClass }
-  return { key: unprovenKey(address), pool: 'open', clientClass: caller.kind === 'token' ? 'token' : 'anonymous' }
+  if (caller.kind === 'anonymous')
+    return { key: unprovenKey(address, 'anonymous'), pool: 'open', clientClass: 'anonymous' }
+  const known = accepted.find(caller.hash)
+  if (known === undefined) return { key: unprovenKey(address, 'new'), pool: 'open', clientClass: 'token' }
+  return { key: known.key, pool: 'token', clientClass: known.tokenClass }
 }
 
 /** All who have proven nothing, from one address, are one caller: a new token costs nothing to make up. */
-export function unprovenKey(address: string): CallerKey {
-  return { name: `address ${address}`, isProven: false }
+export function unprovenKey(address: string, standing: 'new' | 'anonymous'): CallerKey {
+  return { name: `address ${address}`, standing }
 }
 
 function infoOf({ method, target }: Exchange): RequestInfo | undefined {

@@ -18,6 +18,25 @@ describe('checkTarget', () => {
   )
 })
 
+describe('dropConnectionHeaders', () => {
+  it.each([
+    'authorization',
+    'Impersonate-User',
+    'close, IMPERSONATE-EXTRA-a ,x',
+    'content-length',
+    'Content-Type',
+    'host',
+    'x-remote-group',
+    'Upgrade, Sec-WebSocket-Protocol',
+  ])('refuses Connection: %s', (value) => {
+    expect(() => dropConnectionHeaders(headers(['connection', 'x'], ['connection', value]))).toThrow('Connection names')
+  })
+
+  it.each(['close', 'keep-alive, x-content-y', 'Upgrade, HTTP2-Settings', 'te, trailer', ''])('takes %j', (value) => {
+    expect(() => dropConnectionHeaders(headers(['connection', value]))).not.toThrow()
+  })
+})
+
 describe('upstreamHeaders', () => {
   it('keeps what a request says and nothing of its connection', () => {
     const received = headers(

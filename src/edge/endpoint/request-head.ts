@@ -36,11 +36,19 @@ export function checkTarget(target: string): void {
     throw badRequest('the request target contains characters that must be percent-encoded')
 }
 
-/** Takes away what the client itself calls a matter of its connection; before anything else is read from the headers. */
+/** What a request is and for whom: without these it would be another one, or run with other rights. */
+const ofTheRequest = /^(authorization|host|sec-websocket-protocol|content-.*|impersonate-.*|x-remote-.*)$/
+
+/**
+ * Takes away what the client itself calls a matter of its connection; before anything else is read from the headers. Throws an
+ * ApiError where it calls something so that no connection may lose.
+ */
 export function dropConnectionHeaders(headers: RequestHeaders): void {
   for (const value of headers.all('connection')) {
     for (const name of value.split(',')) {
       const listed = name.trim().toLowerCase()
+      if (ofTheRequest.test(listed))
+        throw badRequest(`the header Connection names ${listed}, which is not a matter of the connection`)
       if (listed !== '' && !ofOneConnection.has(listed)) headers.remove(listed)
     }
   }

@@ -2,8 +2,9 @@
  * What one request was and came to, gathered while it runs and told to the metrics once, when it is over; and what is to be
  * done then. One listener for a whole request: each more costs as much as all the rest of this file.
  */
-import type { Exchange } from '../../serving/exchange.ts'
+import type { StreamingExchange } from '../../serving/exchange.ts'
 import type { Clock } from '../../telemetry/clock.ts'
+import type { Ticket } from './caller-limits.ts'
 import type { EndpointMetrics } from './endpoint-metrics.ts'
 import type { Entry } from './request-entry.ts'
 
@@ -13,19 +14,22 @@ export class RequestRecord {
   #entry: Entry | undefined
   #code: number | undefined
   #answeredMs: number | undefined
+  #end: (() => void) | undefined
   fromClientBytes = 0
   toClientBytes = 0
+  /** What the limits have given for it. */
+  ticket: Ticket | undefined
 
   readonly #whenOver: (() => void)[] = []
 
-  constructor({ closed }: Exchange, clock: Clock, metrics: EndpointMetrics) {
+  constructor({ ending }: StreamingExchange, clock: Clock, metrics: EndpointMetrics) {
     this.#clock = clock
     this.#startedMs = clock.monotonicMs()
     const over = (): void => {
       for (const action of this.#whenOver) action()
       this.#tell(metrics)
     }
-    closed.addEventListener('abort', over, { once: true })
+    ending.addEventListener('abort', over)
   }
 
   /** For when the answer is complete or the client has gone. */
@@ -40,6 +44,18 @@ export class RequestRecord {
   answered(code: number): void {
     this.#code = code
     this.#answeredMs = this.#clock.monotonicMs()
+  }
+
+  /** How the answer is ended before its time, in good order, where its length has not been announced. */
+  endsBy(end: () => void): void {
+    this.#end = end
+  }
+
+  /** False where it is no watch, or has no answer that could end. */
+  endWatch(): boolean {
+    if (this.#entry?.info?.verb !== 'watch' || this.#end === undefined) return false
+    this.#end()
+    return true
   }
 
   get isAnswered(): boolean {

@@ -8,7 +8,7 @@ import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { type AcceptedTokens, showsAcceptance } from './accepted-tokens.ts'
-import type { CallerLimits, Ticket } from './caller-limits.ts'
+import type { CallerLimits, RequestKind, Ticket } from './caller-limits.ts'
 import type { ClientCertificates } from './client-certificate.ts'
 import type { EndpointMetrics } from './endpoint-metrics.ts'
 import { type FilterChoice, type ForwardOptions, forwardExchange } from './forward-exchange.ts'
@@ -26,31 +26,34 @@ export interface RequestServiceOptions {
   readonly upstream: Upstream
   readonly filters: FilterChoice
   readonly metrics: EndpointMetrics
+  /** Hears the hash of every token that the API server does not take. */
+  readonly onRejected?: (tokenHash: string) => void
   readonly clock: Clock
   readonly logger: Logger
 }
 
-type Kind = 'short' | 'long' | 'upgrade'
-
 export class RequestService {
   readonly #options: RequestServiceOptions
   readonly #forward: ForwardOptions & ForwardUpgradeOptions
-  readonly #inFlight: Record<Kind, number> = { short: 0, long: 0, upgrade: 0 }
+  readonly #inFlight: Record<RequestKind, number> = { short: 0, long: 0, upgrade: 0 }
 
-  readonly #long = new Set<Exchange>()
+  readonly #long = new Map<Exchange, RequestRecord>()
 
   constructor(options: RequestServiceOptions) {
     this.#options = options
-    this.#forward = { ...options, judged: (entry, exchange, status) => this.#judge(entry, exchange, status) }
+    this.#forward = { ...options, judged: (...told) => this.#judge(...told) }
   }
 
-  get inFlight(): Readonly<Record<Kind, number>> {
+  get inFlight(): Readonly<Record<RequestKind, number>> {
     return this.#inFlight
   }
 
-  /** Watches and logs end only when somebody ends them; their clients come again. Upgraded connections are left to themselves. */
-  cutLong(): void {
-    for (const exchange of this.#long) exchange.abort()
+  /**
+   * Watches and logs end only when somebody ends them; their clients come again. A watch may end at any time, but a log that
+   * ends would look complete: it is cut. Upgraded connections are left to themselves.
+   */
+  endLong(): void {
+    for (const [exchange, record] of this.#long) if (!record.endWatch()) exchange.abort()
   }
 
   serve(exchange: StreamingExchange): void {
@@ -63,7 +66,7 @@ export class RequestService {
 
   /** Never rejects. */
   async #run(
-    exchange: Exchange,
+    exchange: StreamingExchange,
     isUpgrade: boolean,
     forward: (entry: Entry, record: RequestRecord) => Promise<void>,
   ): Promise<void> {
@@ -81,38 +84,48 @@ export class RequestService {
     }
   }
 
-  #admit(exchange: Exchange, { key, isLong }: Entry, record: RequestRecord, isUpgrade: boolean): Ticket {
-    const { limits, metrics } = this.#options
-    const ticket = limits.admit(key, isLong || isUpgrade)
+  #admit(exchange: Exchange, { key, caller, isLong }: Entry, record: RequestRecord, isUpgrade: boolean): Ticket {
+    const { limits, metrics, accepted } = this.#options
+    const kind = isUpgrade ? 'upgrade' : isLong ? 'long' : 'short'
+    const ticket = limits.admit(key, kind)
     if (typeof ticket === 'string') {
       metrics.limited(ticket)
       throw limitFailure(ticket)
     }
     if (ticket.delayMs > 0) metrics.limited('delayed')
-    const kind = isUpgrade ? 'upgrade' : isLong ? 'long' : 'short'
+    record.ticket = ticket
     this.#inFlight[kind] += 1
-    if (kind === 'long') this.#long.add(exchange)
+    if (kind === 'long') this.#long.set(exchange, record)
     record.whenOver(() => {
       this.#inFlight[kind] -= 1
       this.#long.delete(exchange)
       ticket.release()
+      if (kind !== 'short' && caller.kind === 'token') accepted.renew(caller.hash)
     })
     return ticket
   }
 
   /** What the API server thinks of the caller's token, by how it answered. */
-  #judge({ caller, pool }: Entry, { method, peer }: Exchange, status: number): void {
+  #judge({ caller, key, pool }: Entry, { method, peer }: Exchange, record: RequestRecord, status: number): void {
     const { accepted, limits } = this.#options
-    if (status === 401 && pool !== 'node') limits.chargeFailure(unprovenKey(peer.address))
+    if (status === 401 && pool !== 'node') limits.chargeFailure(unprovenKey(peer.address, 'new'))
     if (caller.kind !== 'token') return
-    if (status === 401) accepted.forget(caller.hash)
-    else if (showsAcceptance(method, status)) accepted.accept(caller.hash, caller.token)
+    if (status === 401) {
+      accepted.forget(caller.hash)
+      this.#options.onRejected?.(caller.hash)
+    } else if (showsAcceptance(method, status)) {
+      const { key: proven } = accepted.accept(caller.hash, caller.token)
+      // A watch that began as a new token's must not hold one of the few places for those.
+      if (key.standing === 'new') record.ticket?.move(proven)
+    }
   }
 
-  #failed(exchange: Exchange, entry: Entry | undefined, record: RequestRecord, error: unknown): void {
+  #failed(exchange: StreamingExchange, entry: Entry | undefined, record: RequestRecord, error: unknown): void {
     const { limits, logger } = this.#options
-    const failure = upstreamFailure(error, exchange.method)
-    const isGone = exchange.closed.aborted
+    const failure = upstreamFailure(error, exchange.method, entry !== undefined && entry.pool !== 'open')
+    if (failure !== undefined)
+      logger.debug({ err: error, method: exchange.method }, 'a request did not come to its answer')
+    const isGone = exchange.ending.aborted
     // One who asks in vain again and again, or asks and leaves, pays for it with the pace of his next requests.
     if (entry !== undefined && (failure !== undefined || isGone)) limits.chargeFailure(entry.key)
     if (isGone || record.isAnswered) return

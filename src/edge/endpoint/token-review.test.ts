@@ -2,14 +2,24 @@ import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { type UpstreamAnswer, UpstreamError, type UpstreamRequest } from '../upstream/upstream.ts'
-import { MAX_TOKEN_REVIEW_BYTES, MAX_TOKEN_REVIEWS, TOKEN_REVIEW_MS, TokenReviews } from './token-review.ts'
+import {
+  MAX_TOKEN_REVIEW_BYTES,
+  MAX_TOKEN_REVIEWS,
+  TOKEN_REVIEW_MS,
+  TOKEN_REVIEW_TIMEOUT_MS,
+  TokenReviews,
+} from './token-review.ts'
 
 function world() {
   const clock = new ManualClock()
   const asked: UpstreamRequest[] = []
-  const server = { answer: (): { status: number; text: string } => reviewed(true, 'jane') }
+  const ended = new AbortController()
+  const server = { isSilent: false, answer: (): { status: number; text: string } => reviewed(true, 'jane') }
   const request = (asking: UpstreamRequest): Promise<UpstreamAnswer> => {
     asked.push(asking)
+    const { signal } = asking
+    if (server.isSilent)
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     try {
       const { status, text } = server.answer()
       return Promise.resolve({ status, headers: [], body: Readable.from([Buffer.from(text)]), trailers: () => [] })
@@ -17,8 +27,8 @@ function world() {
       return Promise.reject(error)
     }
   }
-  const reviews = new TokenReviews({ upstream: { request }, clock, signal: new AbortController().signal })
-  return { clock, asked, server, reviews }
+  const reviews = new TokenReviews({ upstream: { request }, clock, signal: ended.signal })
+  return { clock, asked, server, reviews, ended }
 }
 
 function reviewed(authenticated: unknown, username: unknown): { status: number; text: string } {
@@ -75,6 +85,24 @@ describe('TokenReviews', () => {
     server.answer = good
     expect(await reviews.userOf('t', 'h')).toBe('jane')
     expect(asked).toHaveLength(2)
+  })
+
+  it('gives up after a while, leaves no timer behind, and asks again', async () => {
+    const { clock, asked, reviews, server } = world()
+    server.isSilent = true
+    const user = reviews.userOf('t', 'h')
+    await clock.advance(TOKEN_REVIEW_TIMEOUT_MS)
+    expect(await user).toBeUndefined()
+    server.isSilent = false
+    expect([await reviews.userOf('t', 'h'), asked.length, clock.pending]).toEqual(['jane', 2, 0])
+  })
+
+  it('ends with the endpoint', async () => {
+    const { reviews, server, ended } = world()
+    server.isSilent = true
+    const user = reviews.userOf('t', 'h')
+    ended.abort(new Error('the endpoint ends'))
+    expect(await user).toBeUndefined()
   })
 
   it('remembers no more than so many', async () => {

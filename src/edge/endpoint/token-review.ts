@@ -10,6 +10,8 @@ import type { Upstream } from '../upstream/upstream.ts'
 export const TOKEN_REVIEW_MS = 10_000
 /** More than a node has pods; beyond, the oldest verdict is asked for again. */
 export const MAX_TOKEN_REVIEWS = 1_024
+/** For the whole question. Whoever waits for it goes on without an answer; nobody's own end ends it, for several may share it. */
+export const TOKEN_REVIEW_TIMEOUT_MS = 5_000
 /** A TokenReview lists groups and extra values; this is room for thousands. */
 export const MAX_TOKEN_REVIEW_BYTES = 256 * 1024
 
@@ -47,7 +49,7 @@ export class TokenReviews {
     const nowMs = this.#options.clock.monotonicMs()
     const known = this.#remembered.get(hash)
     if (known !== undefined && nowMs < known.untilMs) return known.user
-    const user = this.#ask(token).catch(() => {
+    const user = this.#askInTime(token).catch(() => {
       // Not knowing is no verdict: the next one asks again.
       if (this.#remembered.get(hash)?.user === user) this.#remembered.delete(hash)
       return undefined
@@ -64,8 +66,25 @@ export class TokenReviews {
     if (oldest !== undefined) this.#remembered.delete(oldest)
   }
 
-  async #ask(token: string): Promise<string | undefined> {
-    const { upstream, signal } = this.#options
+  async #askInTime(token: string): Promise<string | undefined> {
+    const { clock, signal } = this.#options
+    const giveUp = new AbortController()
+    const onEnd = (): void => giveUp.abort(signal.reason)
+    signal.addEventListener('abort', onEnd, { once: true })
+    const cancelTimer = clock.schedule(TOKEN_REVIEW_TIMEOUT_MS, () =>
+      giveUp.abort(new Error(`no answer to a TokenReview within ${TOKEN_REVIEW_TIMEOUT_MS / 1000} s`)),
+    )
+    try {
+      signal.throwIfAborted()
+      return await this.#ask(token, giveUp.signal)
+    } finally {
+      cancelTimer()
+      signal.removeEventListener('abort', onEnd)
+    }
+  }
+
+  async #ask(token: string, signal: AbortSignal): Promise<string | undefined> {
+    const { upstream } = this.#options
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } }
     const body = Buffer.from(JSON.stringify(review))
     const answer = await upstream.request({

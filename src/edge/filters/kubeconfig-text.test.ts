@@ -55,4 +55,13 @@ describe('a text in YAML', () => {
   ])('of %j is %j', (text, value) => {
     expect(readYamlText(text, ['a', 'b'])).toBe(value)
   })
+
+  it.each([3_000, 4_500, 6_000])(
+    'are left alone in a text that nests %i deep, which the parser would not survive',
+    (depth) => {
+      const text = `a: ${'['.repeat(depth)}`
+      expect(replaceServers(text, server)).toBe(text)
+      expect(readYamlText(text, ['a'])).toBeUndefined()
+    },
+  )
 })

@@ -3,9 +3,10 @@
  * by parsing the YAML and replaced in place. What does not parse is left alone.
  */
 import { type Document, isMap, isScalar, isSeq, parseDocument, type Scalar } from 'yaml'
+import { excessiveNestingAt } from '../../kube/codec/yaml-nesting.ts'
 
-/** A ConfigMap holds at most 1 MiB in all, and kubeadm's file has less than 1 KiB; parsing costs many times the text. */
-export const MAX_FILTERED_KUBECONFIG_CHARACTERS = 128 * 1024
+/** Kubeadm's files have less than 2 KiB; parsing what somebody made to be slow costs up to a second even for this much. */
+export const MAX_FILTERED_KUBECONFIG_CHARACTERS = 16 * 1024
 
 /** The text with another `server` in every entry of `clusters`; the very same text where nothing changes. */
 export function replaceServers(text: string, server: string): string {
@@ -30,7 +31,7 @@ export function readYamlText(text: string, path: readonly string[]): string | un
 }
 
 function parse(text: string): Document | undefined {
-  if (text.length > MAX_FILTERED_KUBECONFIG_CHARACTERS) return undefined
+  if (text.length > MAX_FILTERED_KUBECONFIG_CHARACTERS || excessiveNestingAt(text) !== undefined) return undefined
   const document = parseDocument(text, { logLevel: 'silent' })
   return document.errors.length === 0 && isMap(document.contents) ? document : undefined
 }

@@ -55,11 +55,14 @@ export class WatchBody extends Transform {
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    const { format, metrics } = this.#options
-    const events = this.#decoder.push(chunk)
-    const frames = events.map((event) => format.encodeFrame(this.#filter(event)))
-    const bytes = frames.length === 1 ? frames[0] : Buffer.concat(frames)
-    metrics.passed(chunk.length, bytes?.length ?? 0)
+    let bytes: Uint8Array
+    try {
+      bytes = this.#filtered(chunk)
+    } catch (error) {
+      // Thrown into the stream, a defect of one filter would end the whole process; so it ends this watch.
+      done(error as Error)
+      return
+    }
     // A failure is an event larger than client-go reads, too: ended here, or there.
     done(this.#decoder.failure, bytes)
   }
@@ -73,6 +76,15 @@ export class WatchBody extends Transform {
     const { format } = this.#options
     const status = format.encodeStatus(resourceExpired(this.#expiry).status)
     done(null, format.encodeFrame(format.walker.writeEvent('ERROR', status)))
+  }
+
+  #filtered(chunk: Buffer): Uint8Array {
+    const { format, metrics } = this.#options
+    const frames = this.#decoder.push(chunk).map((event) => format.encodeFrame(this.#filter(event)))
+    const [first] = frames
+    const bytes = first !== undefined && frames.length === 1 ? first : Buffer.concat(frames)
+    metrics.passed(chunk.length, bytes.length)
+    return bytes
   }
 
   #filter(event: Uint8Array): Uint8Array {

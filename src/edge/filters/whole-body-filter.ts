@@ -52,13 +52,18 @@ export class WholeBodyFilter implements BodyFilter {
 
   #filtered(held: HeldBody): FilteredBody {
     const { head, metrics } = this.#options
-    const document = held.take()
-    const filtered = document.length === 0 ? document : this.#filter(document)
-    const bytes = filtered ?? this.#notFound()
-    metrics.passed(document.length, bytes.length)
-    const body = readableOf(bytes)
-    body.once('close', () => held.release())
-    return sendBody(body, head, filtered === null ? 404 : head.status, bytes.length)
+    try {
+      const document = held.take()
+      const filtered = document.length === 0 ? document : this.#filter(document)
+      const bytes = filtered ?? this.#notFound()
+      metrics.passed(document.length, bytes.length)
+      const body = readableOf(bytes)
+      body.once('close', () => held.release())
+      return sendBody(body, head, filtered === null ? 404 : head.status, bytes.length)
+    } catch (error) {
+      held.release()
+      throw error
+    }
   }
 
   #tooLarge(held: HeldBody): FilteredBody {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +12,7 @@ import { createLogger } from '../../telemetry/logger.ts'
 import type { KubeProxyToken } from '../hub/hub-client.ts'
 import { HubError, networkError } from '../hub/hub-error.ts'
 import { KubeProxyTokenKeeper, type KubeProxyTokenOptions } from './kube-proxy-token.ts'
+import { MIN_TOKEN_REFRESH_MS } from './token-life.ts'
 import { createTokenMetrics } from './token-metrics.ts'
 
 const hourMs = 3_600_000
@@ -175,5 +177,46 @@ describe('the token of kube-proxy', () => {
     await until(() => keeper.status.problem !== undefined)
     expect(keeper.status.problem).toContain('the disk is gone')
     expect(readFileSync(file, 'utf8')).toBe(token)
+  })
+
+  it('asks at once for another when the API server refuses the one on disk, and only for that one', async () => {
+    const first = made().token
+    writeFileSync(file, first)
+    const keeper = await start()
+    keeper.rejected(hash('sha256', 'of somebody else'))
+    await new Promise(setImmediate)
+    expect(asked).toBe(0)
+    expect(keeper.health().ok).toBe(true)
+    keeper.rejected(hash('sha256', first))
+    expect(keeper.health().ok).toBe(false)
+    expect(keeper.status.problem).toContain('refuses the token')
+    await until(() => asked === 1 && keeper.health().ok)
+    expect(readFileSync(file, 'utf8')).not.toBe(first)
+    expect(keeper.status.problem).toBeUndefined()
+  })
+
+  it('does not ask without end for tokens that are all refused', async () => {
+    const keeper = await start()
+    await until(() => clock.pending === 1)
+    keeper.rejected(hash('sha256', readFileSync(file, 'utf8')))
+    await new Promise(setImmediate)
+    await until(() => clock.pending === 1)
+    expect(asked).toBe(1)
+    await clock.advance(MIN_TOKEN_REFRESH_MS)
+    await until(() => asked === 2 && keeper.health().ok)
+  })
+
+  it('replaces the token of another cluster at once, and keeps that of this one', async () => {
+    await start({ kubernetesCaSha256: 'one' })
+    await until(() => clock.pending === 1)
+    await running.pop()?.stop(AbortSignal.abort())
+    registry = new Registry()
+    await start({ kubernetesCaSha256: 'one' })
+    await until(() => clock.pending === 1)
+    expect(asked).toBe(1)
+    await running.pop()?.stop(AbortSignal.abort())
+    registry = new Registry()
+    const moved = await start({ kubernetesCaSha256: 'two' })
+    await until(() => asked === 2 && moved.health().ok)
   })
 })

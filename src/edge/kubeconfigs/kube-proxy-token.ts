@@ -16,18 +16,24 @@ import { clockHint } from '../rotation/clock-hint.ts'
 import { ROTATION_RETRY_FIRST_MS, ROTATION_RETRY_MAX_MS } from '../rotation/rotation-core.ts'
 import {
   halfLifeMs,
+  MIN_TOKEN_REFRESH_MS,
   readKubeProxyNamespace,
   readTokenLife,
   refreshAfterReceiptMs,
   type TokenLife,
 } from './token-life.ts'
 import type { TokenMetrics } from './token-metrics.ts'
+import { isOfAnotherCluster, tokenSha256, writeTokenOrigin } from './token-origin.ts'
 
 /** Far more than a token of any API server; what is larger was put there by mistake. */
 export const MAX_TOKEN_FILE_BYTES = 64 * 1024
 
+const refused = 'the API server refuses the token of kube-proxy; another is being asked for'
+
 export interface KubeProxyTokenOptions {
   readonly file: string
+  /** Of the cluster that this edge belongs to now; absent: tokens are not told apart by cluster. */
+  readonly kubernetesCaSha256?: string
   readonly client: Pick<HubClient, 'kubeProxyToken'>
   readonly clock: Clock
   /** Draws from [0, 1). */
@@ -41,7 +47,7 @@ export interface KubeProxyTokenStatus {
   readonly file: string
   /** Absent: there is none yet. */
   readonly ends?: string
-  /** Why the last attempt to get one failed. */
+  /** Why the last attempt to get one failed, or that the API server refuses the one there is. */
   readonly problem?: string
 }
 
@@ -55,6 +61,11 @@ export class KubeProxyTokenKeeper implements Part {
   /** In a row. */
   #failures = 0
   #problem: string | undefined
+  #tokenSha256 = ''
+  #receivedAtMs = Number.NEGATIVE_INFINITY
+  #isRejected = false
+  /** Ends the wait for the next attempt. */
+  #wake = new AbortController()
 
   constructor(options: KubeProxyTokenOptions) {
     this.#options = options
@@ -76,9 +87,25 @@ export class KubeProxyTokenKeeper implements Part {
 
   health(): Health {
     if (this.#life === undefined) return unhealthy(this.#problem ?? 'there is no token for kube-proxy yet')
+    if (this.#isRejected) return unhealthy(this.#problem ?? refused)
     if (this.#options.clock.nowMs() < this.#life.expiresAtMs) return HEALTHY
     const ended = `the token of kube-proxy has ended at ${isoTime(this.#life.expiresAtMs)}`
     return unhealthy(`${ended}: ${this.#problem ?? 'another is being asked for'}`)
+  }
+
+  /**
+   * To be called when the API server answers 401 to a token, by its hash. If it is the one that is kept, as after its account
+   * was deleted, another is asked for: at once, but never sooner after it came than any token is renewed.
+   */
+  rejected(hash: string): void {
+    if (this.#isRejected || hash !== this.#tokenSha256) return
+    const { clock, logger } = this.#options
+    this.#isRejected = true
+    this.#problem = refused
+    const earliestMs = Math.max(clock.nowMs(), this.#receivedAtMs + MIN_TOKEN_REFRESH_MS)
+    this.#attemptAtMs = Math.min(this.#attemptAtMs, earliestMs)
+    logger.warn({ nextAttempt: isoTime(this.#attemptAtMs) }, refused)
+    this.#wake.abort()
   }
 
   /** Resolves at once: a token on disk is good without a link. Throws `IdentityError` if the file may not be read. */
@@ -95,9 +122,13 @@ export class KubeProxyTokenKeeper implements Part {
   }
 
   async #load(): Promise<void> {
-    const { file, clock } = this.#options
+    const { file, clock, kubernetesCaSha256, logger } = this.#options
     const text = await readFileBounded(file, { files: this.#files, maxBytes: MAX_TOKEN_FILE_BYTES })
-    const token = text?.toString('latin1').trim() ?? ''
+    const found = text?.toString('latin1').trim() ?? ''
+    const isForeign =
+      kubernetesCaSha256 !== undefined && (await isOfAnotherCluster(file, found, kubernetesCaSha256, this.#files))
+    if (isForeign) logger.info({ file }, 'the token of kube-proxy is of another cluster; asking for one of this')
+    const token = isForeign ? '' : found
     const life = readTokenLife(token)
     this.#attemptAtMs = life === undefined ? clock.nowMs() : halfLifeMs(life)
     this.#adopt(token, life)
@@ -106,25 +137,36 @@ export class KubeProxyTokenKeeper implements Part {
   async #run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
     while (!signal.aborted) {
-      const nowMs = clock.nowMs()
+      const waitMs = this.#attemptAtMs - clock.nowMs()
+      if (waitMs > 0) {
+        await this.#wait(waitMs, signal)
+        continue
+      }
       try {
-        if (this.#attemptAtMs > nowMs)
-          await clock.sleep(Math.min(this.#attemptAtMs - nowMs, MAX_KEEPER_WAIT_MS), signal)
-        else await this.#refresh(signal)
+        await this.#refresh(signal)
       } catch (error) {
         if (!signal.aborted) this.#failed(error)
       }
     }
   }
 
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    this.#wake = new AbortController()
+    const woken = AbortSignal.any([signal, this.#wake.signal])
+    // Whoever ends the wait has said why already.
+    await this.#options.clock.sleep(Math.min(ms, MAX_KEEPER_WAIT_MS), woken).catch(() => {})
+  }
+
   async #refresh(signal: AbortSignal): Promise<void> {
-    const { client, clock, file, metrics, logger } = this.#options
+    const { client, clock, file, kubernetesCaSha256, metrics, logger } = this.#options
     const { token, expires } = await behindEdgeCertificate(() => client.kubeProxyToken(signal))
     const nowMs = clock.nowMs()
     const life = readTokenLife(token) ?? { issuedAtMs: nowMs, expiresAtMs: endOf(expires) }
     // No newline: not every client trims what it reads.
     await writeFileAtomically(file, token, { files: this.#files })
+    if (kubernetesCaSha256 !== undefined) await writeTokenOrigin(file, token, kubernetesCaSha256, this.#files)
     this.#adopt(token, life)
+    this.#receivedAtMs = nowMs
     this.#attemptAtMs = refreshAfterReceiptMs(life, nowMs)
     this.#failures = 0
     this.#problem = undefined
@@ -134,6 +176,8 @@ export class KubeProxyTokenKeeper implements Part {
 
   #adopt(token: string, life: TokenLife | undefined): void {
     this.#life = life
+    this.#tokenSha256 = tokenSha256(token)
+    this.#isRejected = false
     this.#namespace = readKubeProxyNamespace(token)
     this.#options.metrics.expires(life?.expiresAtMs ?? 0)
   }

@@ -17,7 +17,7 @@ describe('addresses of the endpoint', () => {
     [['::'], 'a certificate must name each'],
     [['none', '10.0.0.1'], 'must stand alone'],
     [['127.0.0.1', '::1'], 'one of them is enough'],
-    [['edge.example'], 'is no IP address'],
+    [['edge.example'], 'endpoint address "edge.example" is no IP address'],
     [['224.0.0.1'], 'for groups of machines'],
   ])('%j is refused', (given, why) => {
     expect(() => parseEndpointAddresses(given)).toThrow(BindAddressError)

@@ -24,8 +24,18 @@ export function parseEndpointAddresses(given: readonly string[]): EndpointAddres
 
 function parseEndpointAddress(text: string): string {
   if (text === noAddress) throw new BindAddressError(`"${noAddress}" must stand alone`)
-  const address = parseBindAddress(text)
+  const address = parseAddress(text)
   if (!isLoopbackAddress(address) && isAlwaysThere(address))
     throw new BindAddressError(`${address} is every address of this machine; a certificate must name each`)
   return address
+}
+
+/** The same rules as for a bind address; only the name in the error is of this option. */
+function parseAddress(text: string): string {
+  try {
+    return parseBindAddress(text)
+  } catch (error) {
+    if (!(error instanceof BindAddressError)) throw error
+    throw new BindAddressError(error.message.replace(/^bind address/, 'endpoint address'), { cause: error })
+  }
 }

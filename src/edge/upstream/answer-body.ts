@@ -3,19 +3,11 @@
  * answer was complete, so that a client never takes half a list for a whole one.
  */
 import { Readable } from 'node:stream'
-import type { UpstreamError } from './upstream.ts'
+import type { AnswerSource } from './upstream.ts'
 import { brokenBy } from './upstream-error.ts'
 
 /** Bytes held between the API server's connection and the client's: a few frames. */
 export const ANSWER_BUFFER_BYTES = 64 * 1024
-
-export interface AnswerSource {
-  readonly stream: Readable
-  /** Asked when the source has ended or closed: what cut it off, if anything did. */
-  fault(): UpstreamError | undefined
-  /** Nobody reads on. */
-  cancel(): void
-}
 
 export class AnswerBody extends Readable {
   readonly #source: AnswerSource
@@ -27,14 +19,19 @@ export class AnswerBody extends Readable {
     const { stream } = source
     // Who has stopped reading is not interested in why the rest did not come.
     this.on('error', () => {})
+    // An answer without a body ends, and one that breaks is gone, before anybody may have asked for its body.
+    if (stream.readableEnded) this.#ended()
+    else if (stream.destroyed) this.#closed()
+    else this.#follow(stream)
+  }
+
+  #follow(stream: Readable): void {
     stream.on('data', (chunk: Buffer) => {
       if (!this.push(chunk)) stream.pause()
     })
     stream.once('end', () => this.#ended())
-    stream.once('error', (error: Error) => this.destroy(source.fault() ?? brokenBy(error)))
-    stream.once('close', () => {
-      if (!this.#isComplete) this.destroy(source.fault() ?? brokenBy(undefined))
-    })
+    stream.once('error', (error: Error) => this.destroy(this.#source.fault() ?? brokenBy(error)))
+    stream.once('close', () => this.#closed())
   }
 
   override _read(): void {
@@ -44,6 +41,10 @@ export class AnswerBody extends Readable {
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     if (!this.#isComplete) this.#source.cancel()
     done(error)
+  }
+
+  #closed(): void {
+    if (!this.#isComplete) this.destroy(this.#source.fault() ?? brokenBy(undefined))
   }
 
   #ended(): void {

@@ -9,6 +9,7 @@ import type { Certificate } from '../../identity/certificate.ts'
 import { formatName } from '../../identity/distinguished-name.ts'
 import { type PeerCertificates, peerCertificates } from '../../identity/peer.ts'
 import { verifyCertificate } from '../../identity/verify.ts'
+import type { Cancellation } from '../../serving/ending.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { UpstreamError } from './upstream.ts'
 import { connectFailure, ImpostorError } from './upstream-error.ts'
@@ -35,7 +36,7 @@ export interface ApiServer {
 export interface ConnectOptions {
   readonly protocol: 'h2' | 'http/1.1'
   readonly pair: ClientPair | undefined
-  readonly signal: AbortSignal
+  readonly signal: Cancellation
 }
 
 export interface SecuredConnection {
@@ -49,7 +50,7 @@ export interface SecuredConnection {
 /** Rejects with an `UpstreamError`, or with the reason of the signal. */
 export async function connectToApiServer(server: ApiServer, options: ConnectOptions): Promise<SecuredConnection> {
   const { signal } = options
-  signal.throwIfAborted()
+  if (signal.aborted) throw signal.reason
   const giveUp = new AbortController()
   const obey = (): void => giveUp.abort(signal.reason)
   signal.addEventListener('abort', obey, { once: true })

@@ -22,7 +22,7 @@ export function upgradeOn(
     const { signal } = request
     const onAbort = (): void => {
       socket.destroy()
-      reject(signal.reason as Error)
+      reject(signal.reason)
     }
     if (signal.aborted) return onAbort()
     signal.addEventListener('abort', onAbort, { once: true })

@@ -5,9 +5,9 @@ import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../../telemetry/clock.ts'
 import { Http2Liveness } from '../../tunnel/grpc/http2-liveness.ts'
 import type { SecuredConnection } from './api-server-connection.ts'
-import { type StreamOutcome, sendOnStream } from './h2-stream.ts'
+import { type StreamOptions, type StreamOutcome, sendOnStream } from './h2-stream.ts'
 import type { UpstreamRequest } from './upstream.ts'
-import { streamWindowBytes } from './windows.ts'
+import { streamWindowBytes, UNREAD_BUDGET_BYTES } from './windows.ts'
 
 const { NGHTTP2_CANCEL } = constants
 
@@ -53,6 +53,7 @@ export class H2Connection {
   readonly #events: H2ConnectionEvents
   readonly #authority: string
   readonly #liveness: Http2Liveness
+  readonly #streamOptions: StreamOptions
   #streams = 0
   #cancels = 0
   #windowBytes: number
@@ -66,6 +67,7 @@ export class H2Connection {
     this.#authority = isIPv6(serverName) ? `[${serverName}]` : serverName
     this.#windowBytes = streamWindowBytes(options.rttMs(), 1)
     this.#session = this.#connect()
+    this.#streamOptions = this.#optionsOfStreams()
     this.#liveness = new Http2Liveness(this.#session, {
       clock,
       intervalMs: UPSTREAM_PING_INTERVAL_MS,
@@ -92,20 +94,7 @@ export class H2Connection {
   send(request: UpstreamRequest): Promise<StreamOutcome> {
     this.#streams += 1
     this.#fitWindow()
-    return sendOnStream(request, {
-      session: this.#session,
-      authority: this.#authority,
-      whyLost: () => this.#whyEnded ?? this.#options.secured.whyLost(),
-      onRefused: () => this.#events.goingAway(),
-      onCancel: () => {
-        this.#cancels += 1
-        if (this.#cancels === MAX_CANCELS_PER_UPSTREAM) this.#events.goingAway()
-      },
-      onClose: () => {
-        this.#streams -= 1
-        this.#events.finished()
-      },
-    })
+    return sendOnStream(request, this.#streamOptions)
   }
 
   /** More room for each stream where there are few of them, or where the link has become longer. */
@@ -150,12 +139,30 @@ export class H2Connection {
     return session
   }
 
+  #optionsOfStreams(): StreamOptions {
+    return {
+      session: this.#session,
+      authority: this.#authority,
+      whyLost: () => this.#whyEnded ?? this.#options.secured.whyLost(),
+      onRefused: () => this.#events.goingAway(),
+      onCancel: () => {
+        this.#cancels += 1
+        if (this.#cancels === MAX_CANCELS_PER_UPSTREAM) this.#events.goingAway()
+      },
+      onClose: () => {
+        this.#streams -= 1
+        this.#events.finished()
+      },
+    }
+  }
+
   #fittingWindow(): number {
     return streamWindowBytes(this.#options.rttMs() ?? this.#liveness.rttMs, this.#streams)
   }
 
   /** Every new stream shares the budget; room is given back only now and then, not with each stream that ends. */
   #fitWindow(): void {
+    if (this.#windowBytes * this.#streams <= UNREAD_BUDGET_BYTES) return
     const bytes = this.#fittingWindow()
     if (bytes < this.#windowBytes) this.#setWindow(bytes)
   }

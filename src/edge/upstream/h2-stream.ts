@@ -1,8 +1,15 @@
 /** One request and its answer on an HTTP/2 connection. */
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2'
+import { letGo } from '../../serving/let-go.ts'
 import { AnswerBody } from './answer-body.ts'
 import { addPairs, type HeaderRecord, pairsOf } from './header-pairs.ts'
-import { type HeaderPairs, type UpstreamAnswer, UpstreamError, type UpstreamRequest } from './upstream.ts'
+import {
+  type AnswerSource,
+  type HeaderPairs,
+  type UpstreamAnswer,
+  UpstreamError,
+  type UpstreamRequest,
+} from './upstream.ts'
 import { brokenBy } from './upstream-error.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
@@ -21,6 +28,7 @@ export interface StreamFailure {
 
 export type StreamOutcome = UpstreamAnswer | StreamFailure
 
+/** The same for all streams of a connection. */
 export interface StreamOptions {
   readonly session: ClientHttp2Session
   readonly authority: string
@@ -42,7 +50,7 @@ export function sendOnStream(request: UpstreamRequest, options: StreamOptions): 
   const { signal } = request
   if (signal.aborted) {
     options.onClose()
-    return Promise.reject(signal.reason as Error)
+    return Promise.reject(signal.reason)
   }
   let stream: ClientHttp2Stream
   try {
@@ -65,15 +73,37 @@ function start({ method, target, headers, body, trailers }: UpstreamRequest, opt
   return options.session.request(addPairs(record, headers), { endStream: body === undefined, waitForTrailers })
 }
 
-class H2Stream {
-  readonly #stream: ClientHttp2Stream
+class H2Answer implements UpstreamAnswer {
+  readonly status: number
+  readonly headers: HeaderPairs
+  readonly source: H2Stream
+  #body: AnswerBody | undefined
+
+  constructor(status: number, headers: HeaderPairs, source: H2Stream) {
+    this.status = status
+    this.headers = headers
+    this.source = source
+  }
+
+  get body(): AnswerBody {
+    this.#body ??= new AnswerBody(this.source)
+    return this.#body
+  }
+
+  trailers(): HeaderPairs {
+    return this.source.trailers
+  }
+}
+
+class H2Stream implements AnswerSource {
+  readonly stream: ClientHttp2Stream
   readonly #request: UpstreamRequest
   readonly #options: StreamOptions
   readonly #reject: (reason: Error) => void
   #error: Error | undefined
   #isAnswered = false
   #bodyFailed = false
-  #trailers: HeaderPairs = []
+  trailers: HeaderPairs = []
 
   constructor(
     stream: ClientHttp2Stream,
@@ -82,51 +112,43 @@ class H2Stream {
     resolve: (outcome: StreamOutcome) => void,
     reject: (reason: Error) => void,
   ) {
-    this.#stream = stream
+    this.stream = stream
     this.#request = request
     this.#options = options
     this.#reject = reject
     request.signal.addEventListener('abort', this.#onAbort, { once: true })
-    stream.once('response', (...[headers, , raw]: HeadersEvent) => {
+    // Not by `once`, for what comes once anyway: on these streams taking a listener away costs more than adding it.
+    stream.on('response', (...[headers, , raw]: HeadersEvent) => {
       this.#isAnswered = true
-      resolve(this.#answer(headers, raw))
+      resolve(new H2Answer(Number(headers[':status']), pairsOf(raw), this))
     })
-    stream.once('trailers', (...[, , raw]: HeadersEvent) => {
-      this.#trailers = pairsOf(raw)
+    stream.on('trailers', (...[, , raw]: HeadersEvent) => {
+      this.trailers = pairsOf(raw)
     })
     stream.on('error', (error) => {
       this.#error ??= error
     })
-    stream.once('close', () => {
+    stream.on('close', () => {
       request.signal.removeEventListener('abort', this.#onAbort)
       if (!this.#isAnswered && this.#isRefused) options.onRefused()
       options.onClose()
       if (!this.#isAnswered) resolve(this.#failure())
+      letGo(stream)
     })
     if (request.body !== undefined) this.#send(request.body)
   }
 
   readonly #onAbort = (): void => {
     this.#reject(this.#request.signal.reason as Error)
-    this.#cancel()
-  }
-
-  #answer(headers: IncomingHttpHeaders, raw: readonly string[]): UpstreamAnswer {
-    const source = { stream: this.#stream, fault: () => this.#fault(), cancel: () => this.#cancel() }
-    return {
-      status: Number(headers[':status']),
-      headers: pairsOf(raw),
-      body: new AnswerBody(source),
-      trailers: () => this.#trailers,
-    }
+    this.cancel()
   }
 
   /**
    * The peer learns of it at once, whatever is still to be sent or read. A body that is not out yet must not look complete, and
    * closing a stream of Node ends its body in good order first: only destroying it with an error does not.
    */
-  #cancel(): void {
-    const stream = this.#stream
+  cancel(): void {
+    const { stream } = this
     if (!stream.closed && !stream.destroyed) this.#options.onCancel()
     if (!stream.writableFinished) stream.destroy(requestCutOff)
     else if (!stream.closed) stream.close(NGHTTP2_CANCEL)
@@ -134,11 +156,11 @@ class H2Stream {
   }
 
   #send(body: NonNullable<UpstreamRequest['body']>): void {
-    const stream = this.#stream
+    const { stream } = this
     const cut = (): void => {
       if (body.readableEnded) return
       this.#bodyFailed = true
-      this.#cancel()
+      this.cancel()
     }
     const { trailers } = this.#request
     if (trailers !== undefined)
@@ -157,27 +179,27 @@ class H2Stream {
   }
 
   /** What cut the answer off; `undefined` where nothing did. */
-  #fault(): UpstreamError | undefined {
+  fault(): UpstreamError | undefined {
     if (this.#bodyFailed) return new UpstreamError('broken', 'the body of the request ended before it was complete')
     // What ends with its connection has the code CANCEL, and no error.
-    if (this.#stream.rstCode === NGHTTP2_NO_ERROR && this.#error === undefined) return undefined
+    if (this.stream.rstCode === NGHTTP2_NO_ERROR && this.#error === undefined) return undefined
     return brokenBy(this.#options.whyLost() ?? this.#error)
   }
 
   /** The second: by a server that has no memory left for this connection, before it looks at the request. */
   get #isRefused(): boolean {
-    const { rstCode } = this.#stream
+    const { rstCode } = this.stream
     return rstCode === NGHTTP2_REFUSED_STREAM || rstCode === NGHTTP2_ENHANCE_YOUR_CALM
   }
 
   #failure(): StreamFailure {
     const { method, body } = this.#request
-    const isCertain = this.#stream.rstCode === NGHTTP2_REFUSED_STREAM || safeMethods.has(method)
+    const isCertain = this.stream.rstCode === NGHTTP2_REFUSED_STREAM || safeMethods.has(method)
     const isRefused = this.#isRefused && isCertain
     const isUntouched = body === undefined || !body.readableDidRead
     const { closed, destroyed } = this.#options.session
     const isLost = (closed || destroyed) && body === undefined && safeMethods.has(method)
     const mayRetry = isUntouched && !this.#bodyFailed && (isRefused || isLost)
-    return { failure: this.#fault() ?? brokenBy(undefined), mayRetry }
+    return { failure: this.fault() ?? brokenBy(undefined), mayRetry }
   }
 }

@@ -3,6 +3,7 @@
  * carry themselves, because an API server prefers the certificate of a connection over the token of a request.
  */
 import type { Duplex, Readable } from 'node:stream'
+import type { Cancellation } from '../../serving/ending.ts'
 
 /**
  * Which credential the connection itself carries; connections of different pools never mix. `node`: the node's Kubernetes
@@ -24,7 +25,7 @@ export interface UpstreamRequest {
   /** The trailers of `body`, asked for once it has ended. */
   readonly trailers?: (() => HeaderPairs) | undefined
   /** Aborts when nobody wants the answer any more: what is sent and what comes are reset at once. */
-  readonly signal: AbortSignal
+  readonly signal: Cancellation
 }
 
 export interface UpstreamAnswer {
@@ -32,8 +33,19 @@ export interface UpstreamAnswer {
   readonly headers: HeaderPairs
   /** Fails with an `UpstreamError` where the answer is cut off. Whoever does not read it to its end destroys it. */
   readonly body: Readable
+  /** What `body` is made from, where it can be had in its place: for whoever only passes it on. One of both, never both. */
+  readonly source?: AnswerSource
   /** Complete once `body` has ended. */
   trailers(): HeaderPairs
+}
+
+/** The bytes of an answer as they come. Their end alone does not mean that they are all. */
+export interface AnswerSource {
+  readonly stream: Readable
+  /** Asked when the stream has ended or closed: what cut it off, if anything did. */
+  fault(): UpstreamError | undefined
+  /** Nobody reads on. */
+  cancel(): void
 }
 
 export interface UpgradeAnswer {

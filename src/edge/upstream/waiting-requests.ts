@@ -1,4 +1,5 @@
 /** Requests that wait for a stream, first come first served: bounded in number and in time. */
+import type { Cancellation } from '../../serving/ending.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { type PoolName, UpstreamError } from './upstream.ts'
 
@@ -30,9 +31,9 @@ export class WaitingRequests<T> {
   }
 
   /** Resolves when `serve` has its turn; rejects with an `UpstreamError`, or with the reason of the signal. */
-  add(signal: AbortSignal): Promise<T> {
+  add(signal: Cancellation): Promise<T> {
     const { pool, clock, maxWaiting = MAX_WAITING_REQUESTS } = this.#options
-    if (signal.aborted) return Promise.reject(signal.reason as Error)
+    if (signal.aborted) return Promise.reject(signal.reason)
     if (this.#waiters.size >= maxWaiting)
       return Promise.reject(overloaded(`${maxWaiting} requests already wait for a connection of the pool ${pool}`))
     return new Promise<T>((resolve, reject) => {

@@ -5,6 +5,7 @@
  */
 import { dirname, resolve } from 'node:path'
 import { isScalar, parseDocument, visit, type YAMLMap } from 'yaml'
+import { excessiveNestingAt } from '../codec/yaml-nesting.ts'
 import { ConnectionConfigError } from './connection.ts'
 
 /** Kubeconfigs with inline certificates for hundreds of clusters stay far below this. */
@@ -118,6 +119,7 @@ function namedEntries(top: KubeconfigEntry, value: unknown, list: string, kind: 
 
 function parseYaml(text: string, file: string): unknown {
   try {
+    if (excessiveNestingAt(text) !== undefined) throw new Error('nested too deeply')
     // The library compares every key with every other; ours is the check below.
     const document = parseDocument(text, { uniqueKeys: false })
     const [error] = document.errors

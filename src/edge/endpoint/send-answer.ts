@@ -1,0 +1,110 @@
+/**
+ * The answer of the API server on its way to the client, piece by piece as the client takes it. It ends for the client where
+ * it has ended above, and is cut off where it was cut off above. Goes with every request: what is kept and made here counts.
+ */
+import type { Readable } from 'node:stream'
+import type { ResponseHeaders, StreamedResponse, StreamingExchange } from '../../serving/exchange.ts'
+import { type AnswerSource, type HeaderPairs, type UpstreamAnswer, UpstreamError } from '../upstream/upstream.ts'
+import type { RequestRecord } from './request-record.ts'
+
+export interface ReadyAnswer {
+  readonly status: number
+  readonly headers: ResponseHeaders
+  readonly source: AnswerSource
+  trailers(): HeaderPairs
+}
+
+/** The answer as it came, but for its headers. */
+export function readyAnswer(answer: UpstreamAnswer, headers: ResponseHeaders): ReadyAnswer {
+  const source = answer.source ?? sourceOf(answer.body)
+  return { status: answer.status, headers, source, trailers: () => answer.trailers() }
+}
+
+/** For a body that ends only where it is complete. */
+export function sourceOf(body: Readable): AnswerSource {
+  body.on('error', () => {})
+  return { stream: body, fault: () => undefined, cancel: () => void body.destroy() }
+}
+
+/** Throws, with nothing sent, where the head of the answer cannot be sent. */
+export function send(exchange: StreamingExchange, answer: ReadyAnswer, record: RequestRecord): void {
+  // The client may have gone, or been answered by us, while the API server was thinking.
+  if (exchange.ending.aborted || exchange.started) answer.source.cancel()
+  else new Sending(exchange, answer, record).start(begin(exchange, answer))
+}
+
+/** A head that Node does not send, such as one with a header twice that may stand once, is the API server's fault. */
+function begin(exchange: StreamingExchange, { status, headers, source }: ReadyAnswer): StreamedResponse {
+  try {
+    return exchange.stream(status, headers)
+  } catch (error) {
+    source.cancel()
+    throw new UpstreamError('broken', `the head of its answer cannot be passed on: ${(error as Error).message}`)
+  }
+}
+
+class Sending {
+  readonly #exchange: StreamingExchange
+  readonly #answer: ReadyAnswer
+  readonly #record: RequestRecord
+  /** Known where nothing follows the body. */
+  readonly #wholeBytes: number
+  #last: Buffer | undefined
+  #isOver = false
+
+  constructor(exchange: StreamingExchange, answer: ReadyAnswer, record: RequestRecord) {
+    const { headers } = answer
+    this.#exchange = exchange
+    this.#answer = answer
+    this.#record = record
+    this.#wholeBytes = headers['trailer'] === undefined ? Number(headers['content-length'] ?? -1) : -1
+  }
+
+  start(out: StreamedResponse): void {
+    const { status, headers, source } = this.#answer
+    const { stream } = source
+    this.#record.whenOver(() => this.#drop())
+    this.#record.answered(status)
+    // An answer without a body ends, and one that breaks is gone, in the moment since its head came.
+    if (stream.readableEnded) this.#ended(out)
+    else if (stream.destroyed) this.#cut()
+    else this.#follow(stream, out)
+    if (headers['content-length'] !== undefined || headers['content-encoding'] !== undefined) return
+    this.#record.endsBy(() => {
+      if (!this.#isOver) out.end()
+      this.#drop()
+    })
+  }
+
+  #follow(stream: Readable, out: StreamedResponse): void {
+    const record = this.#record
+    stream.on('data', (chunk: Buffer) => {
+      record.toClientBytes += chunk.length
+      // The end is on its way, if not here already: it goes with the last piece.
+      if (record.toClientBytes === this.#wholeBytes) this.#last = chunk
+      else if (!out.write(chunk)) stream.pause()
+    })
+    stream.on('end', () => this.#ended(out))
+    stream.on('close', () => this.#cut())
+    out.onDrain(() => stream.resume())
+  }
+
+  #ended(out: StreamedResponse): void {
+    const { source } = this.#answer
+    if (source.fault() !== undefined) this.#cut()
+    if (this.#isOver) return
+    this.#isOver = true
+    if (this.#last === undefined) out.end(this.#answer.trailers())
+    else out.endWith(this.#last)
+  }
+
+  #cut(): void {
+    if (!this.#isOver) this.#exchange.abort()
+    this.#drop()
+  }
+
+  #drop(): void {
+    if (!this.#isOver) this.#answer.source.cancel()
+    this.#isOver = true
+  }
+}
