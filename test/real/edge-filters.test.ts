@@ -159,6 +159,8 @@ describeReal('filters on answers of kube-apiserver', () => {
           const [before, after] = [frame, seen[index] as Uint8Array].map((one) => walker.readEvent(one))
           const object = decode(before?.object as Uint8Array)
           expect(after?.type).toBe(before?.type)
+          // The bookmark of each stream tells the version of its own moment.
+          if (before?.type === 'BOOKMARK') continue
           if (!isKubernetes(object)) expect(hex(seen[index] as Uint8Array)).toBe(hex(frame))
           else expect(stableText(decode(after?.object as Uint8Array))).toBe(stableText(editPlainly(object)))
         }
