@@ -42,14 +42,15 @@ async function joined(node: string): Promise<string[]> {
   return ['--hub', hub.url, '--node-name', node, '--token-file', await cluster.token(`token-${node}`, { node })]
 }
 
-/** Where the endpoint serves, once it does. */
+/** Where the endpoint serves, once it does and the node has its own certificate too, which comes by itself. */
 async function portOf(dataDir: string): Promise<number> {
   let port = 0
   await vi.waitFor(async () => {
     const status = (await askRole(cluster.path(dataDir), '/v1/status')) as {
-      edge: { endpoint?: { addresses: string[]; port: number } }
+      edge: { endpoint?: { addresses: string[]; port: number; certificates: { client: { ends?: string } } } }
     }
     expect(status.edge.endpoint?.addresses).toEqual(['127.0.0.1'])
+    expect(status.edge.endpoint?.certificates.client.ends).toBeDefined()
     port = status.edge.endpoint?.port ?? 0
   }, patience)
   return port
