@@ -20,6 +20,7 @@ import { BUILD } from './build.ts'
 import { type EdgeConfig, edgeRole } from './config/edge.ts'
 import { addRoleFlags } from './config/flags.ts'
 import { loadConfig } from './config/load.ts'
+import { configFileVariableOf } from './config/option.ts'
 import type { CommandContext } from './context.ts'
 import { DataDir } from './data-dir.ts'
 import { edgeNetworkSettings, filterSettings } from './edge-network-settings.ts'
@@ -59,7 +60,9 @@ export function addEdgeCommand(program: Command, context: CommandContext): void 
     .description('run the agent of a node')
     .addHelpText('after', HELP)
     .action(async (flags: Record<string, unknown>) => {
-      await runEdge(context, () => loadConfig(edgeRole, { flags, environment, workingDir }).values)
+      const hasFile = (flags['config'] ?? environment[configFileVariableOf(edgeRole)] ?? '') !== ''
+      const read = (): EdgeConfig => loadConfig(edgeRole, { flags, environment, workingDir }).values
+      await runEdge(context, { read, hasFile })
     })
   addRoleFlags(edge, edgeRole)
   const join = edge
@@ -132,8 +135,14 @@ async function tokenSource(file: string): Promise<TokenSource> {
   return { kind: 'text', text: await readStandardInput('the join token') }
 }
 
-async function runEdge(context: CommandContext, readConfig: () => EdgeConfig): Promise<void> {
-  const config = readConfig()
+interface EdgeSettings {
+  readonly read: () => EdgeConfig
+  /** Whether there is a file that can change; flags and variables cannot. */
+  readonly hasFile: boolean
+}
+
+async function runEdge(context: CommandContext, { read, hasFile }: EdgeSettings): Promise<void> {
+  const config = read()
   checkHubs(config)
   if (config.konnectivityServer !== undefined) return await runKonnectivityAgent(context, config)
   const { clock } = context
@@ -164,7 +173,7 @@ async function runEdge(context: CommandContext, readConfig: () => EdgeConfig): P
   })
   const liveSettings = new LiveSettings<EdgeConfig>({
     present: config,
-    read: readConfig,
+    read,
     apply: (changed) => {
       edge.configureFilters(filterSettings(changed))
       return ['disabledResourceFilters']
@@ -172,7 +181,7 @@ async function runEdge(context: CommandContext, readConfig: () => EdgeConfig): P
     clock,
     logger,
   })
-  const parts: Part[] = [dataDir, healthServer, edge, control, liveSettings]
+  const parts: Part[] = [dataDir, healthServer, edge, control, ...(hasFile ? [liveSettings] : [])]
   const run = {
     name: edgeRole.name,
     parts,
