@@ -49,12 +49,18 @@ export function activeFilters({ candidates }: FilterSubject, { disabled }: Filte
   return candidates.filter(({ name }) => !disabled.includes(name))
 }
 
+/** Asked for every read, and nearly always in vain: makes nothing before it has found something. */
 function filtersLookingAt(filters: readonly ObjectFilter[], info: ResourceRequest, verb: FilteredVerb): Candidate[] {
-  const apiVersion = joinGroupVersion(info.apiGroup, info.apiVersion)
-  return filters
-    .filter((filter) => filter.verbs.includes(verb))
-    .flatMap((filter) => filter.resources.map((resource) => ({ filter, resource })))
-    .filter(({ resource }) => resource.resource === info.resource && resource.apiVersion === apiVersion)
+  const looking: Candidate[] = []
+  for (const filter of filters) {
+    if (!filter.verbs.includes(verb)) continue
+    for (const resource of filter.resources) if (isOf(info, resource)) looking.push({ filter, resource })
+  }
+  return looking
+}
+
+function isOf(info: ResourceRequest, { resource, apiVersion }: FilteredResource): boolean {
+  return resource === info.resource && apiVersion === joinGroupVersion(info.apiGroup, info.apiVersion)
 }
 
 function isRead(verb: ResourceVerb): verb is FilteredVerb {
