@@ -73,7 +73,14 @@ async function compare(world: World): Promise<void> {
   const hub = await startHub(world)
   const ways = await startWays(world, hub)
   try {
-    await measureAll({ ways, driver, table, ms, rounds: Number(values.rounds) })
+    await measureAll({
+      ways,
+      driver,
+      table,
+      ms,
+      rounds: Number(values.rounds),
+      plane: plane.pids().map((pid) => ({ pid })),
+    })
     table.note(`hub RSS at the end ${residentMiB([hub.child]).toFixed(1)} MiB`)
   } finally {
     for (const way of ways) await way.stop()

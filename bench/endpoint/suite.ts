@@ -1,5 +1,4 @@
 /** The measurements, each taken from all ways in turns, so that a busy machine disturbs them alike. */
-import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuMs, residentMiB } from '../tunnel/processes.ts'
 import type { Table } from '../tunnel/table.ts'
@@ -23,6 +22,8 @@ export interface Bench {
   readonly table: Table
   readonly ms: number
   readonly rounds: number
+  /** kube-apiserver and etcd. */
+  readonly plane: readonly { readonly pid: number }[]
 }
 
 interface Reading {
@@ -62,6 +63,7 @@ async function measureReading(bench: Bench, { name, ...command }: Reading): Prom
   await inTurns(bench, name, async (way) => {
     const agent = stopwatch(way.agent)
     const all = stopwatch([...way.agent, ...way.cloud])
+    const plane = stopwatch(bench.plane)
     const answer = await driver.ask({ op: 'requests', server: way.server, ms, ...command })
     const hasAny = answer.count > 0
     table.add(`${name}, p50 ms`, 'less', way.name, hasAny ? answer.p50Ms : Number.NaN)
@@ -71,6 +73,7 @@ async function measureReading(bench: Bench, { name, ...command }: Reading): Prom
       table.add(`${name}, agent CPU s/1k`, 'less', way.name, agent() / answer.total)
       table.add(`${name}, +hub CPU s/1k`, 'less', way.name, all() / answer.total)
     }
+    table.add(`${name}, API server CPU s/1k`, 'less', way.name, plane() / answer.total)
     // Where this comes near to what the others need, the load generator is what is measured.
     if (command.path === PATHS.get) table.add(`${name}, load CPU s/1k`, 'less', way.name, answer.cpuMs / answer.total)
     if (answer.failed > 0) table.note(`${way.name}, ${name}: ${answer.failed} failed, the last with ${answer.failure}`)
@@ -118,9 +121,9 @@ export function measureMemory({ ways, table }: Bench, when: string): void {
 }
 
 /** Processor time in milliseconds from now on. */
-function stopwatch(children: readonly ChildProcess[]): () => number {
-  const startMs = cpuMs(children)
-  return () => cpuMs(children) - startMs
+function stopwatch(processes: Parameters<typeof cpuMs>[0]): () => number {
+  const startMs = cpuMs(processes)
+  return () => cpuMs(processes) - startMs
 }
 
 async function inTurns({ ways, rounds, table }: Bench, name: string, measure: (way: Way) => Promise<void>) {

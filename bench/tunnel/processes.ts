@@ -54,13 +54,13 @@ export function residentMiB(children: readonly ChildProcess[]): number {
 }
 
 /** Processor time used so far: fields 14 and 15, in hundredths of a second; the name before them may hold anything. */
-export function cpuMs(children: readonly ChildProcess[]): number {
-  const one = ({ pid }: ChildProcess): number => {
+export function cpuMs(processes: readonly { readonly pid?: number | undefined }[]): number {
+  const one = ({ pid }: { readonly pid?: number | undefined }): number => {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return (Number(fields[11]) + Number(fields[12])) * 10
   }
-  return children.reduce((sum, child) => sum + one(child), 0)
+  return processes.reduce((sum, each) => sum + one(each), 0)
 }
 
 const running = new Set<ChildProcess>()

@@ -143,7 +143,7 @@ export async function endAll(): Promise<void> {
   for (const process of launched) process.kill('SIGKILL')
   await Promise.all([...launched].map(({ exited }) => exited))
   launched.clear()
-  for (const dir of workingDirs.splice(0)) rmSync(dir, { recursive: true, force: true })
+  for (const dir of workingDirs.splice(0)) rmSync(dir, { recursive: true, force: true, maxRetries: 20 })
 }
 
 /** A variable of the developer's shell must not decide a test, and no test touches the interfaces of the machine. */

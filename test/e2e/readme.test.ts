@@ -83,7 +83,7 @@ describe('the tour of the README', () => {
       shell.end()
       await shell.exited
     }
-    for (const path of leftovers) rmSync(path, { recursive: true, force: true })
+    for (const path of leftovers) rmSync(path, { recursive: true, force: true, maxRetries: 20 })
   })
 
   const tour = readTour()

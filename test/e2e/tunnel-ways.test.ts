@@ -46,7 +46,7 @@ async function join(node: string): Promise<void> {
 }
 
 async function carrierOf({ port, dataDir }: TunnelEdge): Promise<string | undefined> {
-  await vi.waitFor(async () => expect(await world.ask(port)).toBe('default'), patience)
+  await world.works(port, patience)
   return (await world.links(dataDir))[0]?.carrier
 }
 

@@ -6,14 +6,17 @@
 import type { IncomingMessage } from 'node:http'
 import { type RequestOptions, request } from 'node:https'
 import { connect as connectTcp, createServer, type Server, type Socket } from 'node:net'
+import { expect, vi } from 'vitest'
 import { readMaterial } from '../../src/kube/client/connection.ts'
 import { listen } from '../../src/telemetry/listen.ts'
 import { freePorts } from '../real/control-plane.ts'
 import { type Launched, launch, run } from './harness.ts'
 import { HubCluster } from './hub-cluster.ts'
 
-/** What a client waits for an answer at most; a link that swallows bytes is noticed later than that. */
-const answerLimitMs = 3_000
+/** What a client waits for an answer at most, on a machine where a dozen processes start at once. */
+const answerLimitMs = 30_000
+/** After so long a client that asks again and again gives one try up: a link that swallows bytes never answers it. */
+const tryLimitMs = 3_000
 const local = '127.0.0.1'
 
 export interface TunnelEdge {
@@ -97,8 +100,8 @@ export class TunnelWorld {
   }
 
   /** The body of an answer of the API server, asked on a port of this machine over a connection of its own. */
-  async get(port: number, path = '/api/v1/namespaces/default'): Promise<{ status: number | undefined; body: string }> {
-    const response = await this.open(port, path, answerLimitMs)
+  async get(port: number, limitMs = answerLimitMs): Promise<{ status: number | undefined; body: string }> {
+    const response = await this.open(port, '/api/v1/namespaces/default', limitMs)
     let body = ''
     response.setEncoding('utf8')
     for await (const text of response) body += text as string
@@ -106,9 +109,14 @@ export class TunnelWorld {
   }
 
   /** Which namespace the API server says it has; a sign of life from the far end. */
-  async ask(port: number): Promise<string> {
-    const { body } = await this.get(port)
+  async ask(port: number, limitMs?: number): Promise<string> {
+    const { body } = await this.get(port, limitMs)
     return (JSON.parse(body) as { metadata: { name: string } }).metadata.name
+  }
+
+  /** Asks until there is an answer. */
+  async works(port: number, patience: { readonly timeout: number; readonly interval: number }): Promise<void> {
+    await vi.waitFor(async () => expect(await this.ask(port, tryLimitMs)).toBe('default'), patience)
   }
 
   async open(port: number, path: string, timeoutMs?: number): Promise<IncomingMessage> {

@@ -28,7 +28,7 @@ afterAll(async () => {
 })
 
 async function works(port: number, limits = patience): Promise<void> {
-  await vi.waitFor(async () => expect(await world.ask(port)).toBe('default'), limits)
+  await world.works(port, limits)
 }
 
 async function addConfigMap(name: string): Promise<void> {

@@ -79,7 +79,8 @@ describe('causeway up, serving', () => {
 
   it('stays alive and turns unready, with the reason, when its data folder is cleared', async () => {
     const url = await up().ready()
-    rmSync(join(workingDir, '.causeway'), { recursive: true })
+    // Something may be written there in the very moment.
+    rmSync(join(workingDir, '.causeway'), { recursive: true, maxRetries: 20 })
     expect((await get(`${url}/healthz`)).status).toBe(200)
     const { status, body } = await get(`${url}/readyz`)
     expect(status).toBe(500)

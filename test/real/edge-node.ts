@@ -197,7 +197,7 @@ export class EdgeNode {
       await this.#edge?.kill()
       await this.#world?.stop()
       this.network.remove()
-      rmSync(this.#folder, { recursive: true, force: true })
+      rmSync(this.#folder, { recursive: true, force: true, maxRetries: 20 })
       if (!('missing' in this.#image)) this.#image.remove()
     }
   }

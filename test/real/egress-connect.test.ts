@@ -207,7 +207,7 @@ async function failureOf(work: Promise<unknown>): Promise<string> {
   )
 }
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }))
 
 describeReal('kube-apiserver with its cluster egress through the CONNECT front', () => {
   beforeAll(async () => {

@@ -20,7 +20,7 @@ const built: BuiltKubelet = buildKubelet()
 const logBytes = 100 * 1024 * 1024
 const manyBytes = 20_000_000
 /** What nobody ends lasts for as long as kubectl does. */
-const soon = { timeout: 5_000 }
+const soon = { timeout: 30_000 }
 /** How kubectl is told to use the protocol that it once had. */
 const protocols = {
   websocket: {},

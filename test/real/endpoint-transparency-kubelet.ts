@@ -13,7 +13,7 @@ export type BuiltKubelet = { readonly program: string; remove(): void } | { read
 
 export function buildKubelet(): BuiltKubelet {
   const directory = mkdtempSync(join(tmpdir(), `${name}-`))
-  const remove = (): void => rmSync(directory, { recursive: true, force: true })
+  const remove = (): void => rmSync(directory, { recursive: true, force: true, maxRetries: 20 })
   const program = join(directory, 'kubelet')
   const options = { cwd: fileURLToPath(new URL(name, import.meta.url)), env: { ...process.env, CGO_ENABLED: '0' } }
   const { status, error, stderr } = spawnSync('go', ['build', '-o', program, '.'], { ...options, encoding: 'utf8' })
@@ -21,6 +21,8 @@ export function buildKubelet(): BuiltKubelet {
   remove()
   return { missing: `kubelet for kubectl to talk to (${(error?.message ?? stderr).split('\n')[0]})` }
 }
+
+const startPatience = { timeout: 30_000 }
 
 export class PlayedKubelet {
   /** Where everything runs that is to be executed. */
@@ -43,7 +45,7 @@ export class PlayedKubelet {
       const [, found] = /^(\d+)\n/.exec(said(folder)) ?? []
       if (found === undefined) throw new Error(`no port: ${said(folder)}`)
       return Number(found)
-    })
+    }, startPatience)
     return new PlayedKubelet(folder, port, daemon)
   }
 
@@ -54,7 +56,7 @@ export class PlayedKubelet {
 
   async stop(): Promise<void> {
     await this.#daemon.kill()
-    rmSync(this.folder, { recursive: true, force: true })
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20 })
   }
 }
 

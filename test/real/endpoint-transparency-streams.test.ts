@@ -15,7 +15,7 @@ type Credentials = Pick<ClientOptions, 'token' | 'certificate'>
 
 const versions: readonly Version[] = ['1.1', '2']
 /** What nobody ends lasts for minutes. */
-const soon = { timeout: 5_000 }
+const soon = { timeout: 30_000 }
 const configMaps = '/api/v1/namespaces/shared/configmaps'
 const ofNode = `/api/v1/pods?fieldSelector=spec.nodeName%3D${NODE}`
 const types = [

@@ -94,7 +94,7 @@ export class TunnelCluster {
       await this.#node?.stop()
     } finally {
       await this.#world?.stop()
-      rmSync(this.folder, { recursive: true, force: true })
+      rmSync(this.folder, { recursive: true, force: true, maxRetries: 20 })
     }
   }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Duplex, PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { UpstreamWorld, upstreamRequest } from '../../../test/contract/upstream-world.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import type { PooledUpstream } from './pooled-upstream.ts'
@@ -80,7 +80,7 @@ describe('an upgrade', () => {
     // Each direction ends for itself, as it does between a client and its API server.
     stream.end('and you')
     expect(String((await once(socket, 'data'))[0])).toBe('and you')
-    await vi.waitFor(() => expect(upstream.status.upgrades).toBe(0))
+    await expect.poll(() => upstream.status.upgrades).toBe(0)
   })
 
   it('says nothing of the body where there is none to a GET', async () => {
@@ -111,7 +111,7 @@ describe('an upgrade', () => {
     ;(await asked).socket.write(switching)
     await answer
     world.streams[0]?.destroy(new OpenError('no-route', 'the link is gone'))
-    await vi.waitFor(() => expect(upstream.status.upgrades).toBe(0))
+    await expect.poll(() => upstream.status.upgrades).toBe(0)
   })
 
   it('ends at the API server when the client goes', async () => {
@@ -143,7 +143,7 @@ describe('a refused upgrade', () => {
     ])
     expect(await text(answer.body)).toBe('{"kind":"Status"}')
     expect(answer.trailers()).toEqual([['x-sum', 'abc']])
-    await vi.waitFor(() => expect(upstream.status.upgrades).toBe(0))
+    await expect.poll(() => upstream.status.upgrades).toBe(0)
   })
 
   it('fails where its answer is cut off', async () => {
@@ -184,7 +184,7 @@ describe('no upgrade', () => {
     await asked
     gone.abort(new Error('gone'))
     await expect(answered).rejects.toThrow('gone')
-    await vi.waitFor(() => expect(upstream.status.upgrades).toBe(0))
+    await expect.poll(() => upstream.status.upgrades).toBe(0)
   })
 
   it('comes of a body that breaks off', async () => {

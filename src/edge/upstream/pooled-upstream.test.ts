@@ -690,10 +690,10 @@ describe('numbers', () => {
     const taken = calls(60)
     const answers = Array.from({ length: 60 }, () => whole(upstream.request(upstreamRequest())))
     const all = await taken
-    await vi.waitFor(() => expect(windowOf()).toBe(256 * 1024))
+    await expect.poll(() => windowOf()).toBe(256 * 1024)
     for (const { stream } of all) answerOk(stream)
     await Promise.all(answers)
     await world.clock.advance(POOL_REVIEW_MS)
-    await vi.waitFor(() => expect(windowOf()).toBe(16 * 1024 * 1024))
+    await expect.poll(() => windowOf()).toBe(16 * 1024 * 1024)
   })
 })

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createRequest, readRequest } from '../../identity/csr.ts'
 import { generateKeys } from '../../identity/keys.ts'
 import { nodeSubject } from '../../identity/node-name.ts'
@@ -85,6 +85,6 @@ describe('CsrKeeper', () => {
     const { decisions } = await keep([stuck, own], (name) =>
       name === 'causeway-edge-a' ? new Promise(() => {}) : Promise.resolve(),
     )
-    await vi.waitFor(() => expect(decisions).toEqual(['causeway-edge-a', own.metadata?.name]))
+    await expect.poll(() => decisions).toEqual(['causeway-edge-a', own.metadata?.name])
   })
 })

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OwnApiServer, startOwnApiServer } from '../../../test/contract/own-api-server.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { nodes } from '../../kube/client/kinds.ts'
@@ -40,11 +40,11 @@ describe('the index of Nodes', () => {
     expect(chosen('10.96.0.1')).toMatchObject({ kind: 'any' })
 
     await register('edge-2', '10.0.0.1')
-    await vi.waitFor(() => expect(chosen('10.0.0.1')).toMatchObject({ reason: 'contested' }))
+    await expect.poll(() => chosen('10.0.0.1')).toMatchObject({ reason: 'contested' })
     expect(index.contestedCount).toBe(1)
 
     await server.client().resource(nodes).delete('edge-1')
-    await vi.waitFor(() => expect(chosen('10.0.0.1')).toEqual({ kind: 'node', node: 'edge-2' }))
+    await expect.poll(() => chosen('10.0.0.1')).toEqual({ kind: 'node', node: 'edge-2' })
     expect([index.node('edge-1'), index.node('edge-2')?.addresses]).toEqual([undefined, ['10.0.0.1']])
     await running.stop(never)
   })
