@@ -1,0 +1,40 @@
+/**
+ * How many frames a peer may send that cost us work and move nothing: pings, settings, priorities, resets, empty pieces of
+ * bodies. Whoever sends them without end loses the connection.
+ */
+import { ErrorCode, Http2Error } from './wire.ts'
+
+/** A client that ends all it has open at once, and some more. */
+export const MAX_STREAM_RESETS_AT_ONCE = 500
+/** In the long run; each costs the work of a request. */
+export const MAX_STREAM_RESETS_PER_SECOND = 25
+/** Pings, settings, priorities and empty frames at once: every request of a lively client may come with some. */
+export const MAX_IDLE_FRAMES_AT_ONCE = 2_000
+/** In the long run. */
+export const MAX_IDLE_FRAMES_PER_SECOND = 200
+
+export class FrameBudget {
+  readonly #what: string
+  readonly #atOnce: number
+  readonly #perMs: number
+  readonly #nowMs: () => number
+  #left: number
+  #countedAtMs: number
+
+  constructor(what: string, atOnce: number, perSecond: number, nowMs: () => number) {
+    this.#what = what
+    this.#atOnce = atOnce
+    this.#perMs = perSecond / 1000
+    this.#nowMs = nowMs
+    this.#left = atOnce
+    this.#countedAtMs = nowMs()
+  }
+
+  /** Throws an `Http2Error` where it was one too many. */
+  spend(): void {
+    const nowMs = this.#nowMs()
+    this.#left = Math.min(this.#atOnce, this.#left + (nowMs - this.#countedAtMs) * this.#perMs) - 1
+    this.#countedAtMs = nowMs
+    if (this.#left < 0) throw new Http2Error(ErrorCode.enhanceYourCalm, `too many ${this.#what}`)
+  }
+}

@@ -1,0 +1,66 @@
+/** Puts header blocks together that come in several frames, within limits. */
+import { withoutPadding } from './frame-reader.ts'
+import { ErrorCode, Flag, Http2Error } from './wire.ts'
+
+/** Frames of one block: as many as a large head needs, where a peer fills them. */
+export const MAX_CONTINUATIONS = 128
+
+export interface HeaderBlock {
+  readonly streamId: number
+  readonly isEnd: boolean
+  readonly bytes: Buffer
+}
+
+const priorityBytes = 5
+
+export class HeaderBlocks {
+  readonly #maxBytes: number
+  #streamId = 0
+  #isEnd = false
+  #pieces: Buffer[] = []
+  #bytes = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** Until a block is complete nothing else may come on the whole connection. */
+  get isIncomplete(): boolean {
+    return this.#pieces.length > 0
+  }
+
+  /** Of a HEADERS frame; a block where it is complete. */
+  begin(flags: number, streamId: number, payload: Buffer): HeaderBlock | undefined {
+    let piece = (flags & Flag.padded) === 0 ? payload : withoutPadding(payload)
+    if ((flags & Flag.priority) !== 0) {
+      if (piece.length < priorityBytes) throw new Http2Error(ErrorCode.frameSizeError, 'a HEADERS frame too short')
+      piece = piece.subarray(priorityBytes)
+    }
+    const isEnd = (flags & Flag.endStream) !== 0
+    if ((flags & Flag.endHeaders) !== 0) return { streamId, isEnd, bytes: piece }
+    this.#streamId = streamId
+    this.#isEnd = isEnd
+    this.#add(piece)
+    return undefined
+  }
+
+  /** Of a CONTINUATION frame. */
+  continue(flags: number, streamId: number, payload: Buffer): HeaderBlock | undefined {
+    if (!this.isIncomplete || streamId !== this.#streamId)
+      throw new Http2Error(ErrorCode.protocolError, 'a CONTINUATION of nothing')
+    this.#add(payload)
+    if ((flags & Flag.endHeaders) === 0) return undefined
+    const block = { streamId, isEnd: this.#isEnd, bytes: Buffer.concat(this.#pieces) }
+    this.#pieces = []
+    this.#bytes = 0
+    return block
+  }
+
+  /** A copy: the frame is valid only now. */
+  #add(piece: Buffer): void {
+    this.#pieces.push(Buffer.from(piece))
+    this.#bytes += piece.length
+    if (this.#bytes > this.#maxBytes || this.#pieces.length > MAX_CONTINUATIONS)
+      throw new Http2Error(ErrorCode.enhanceYourCalm, 'a head without end')
+  }
+}
