@@ -13,12 +13,14 @@ export type HeaderList = readonly (readonly [name: string, value: string])[]
 export class RequestHeaders {
   readonly #values = new Map<string, string[]>()
 
-  constructor(pairs: Iterable<readonly [string, string]>) {
-    for (const [name, value] of pairs) {
-      const known = this.#values.get(name)
-      if (known === undefined) this.#values.set(name, [value])
-      else known.push(value)
-    }
+  constructor(pairs: Iterable<readonly [string, string]> = []) {
+    for (const [name, value] of pairs) this.add(name, value)
+  }
+
+  add(name: string, value: string): void {
+    const known = this.#values.get(name)
+    if (known === undefined) this.#values.set(name, [value])
+    else known.push(value)
   }
 
   /** The first value, as Go's `Header.Get` gives it. */

@@ -1,6 +1,7 @@
 /** An exchange over HTTP/1.1. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { ReadableBodySource } from './body-source.ts'
 import { drained } from './drained.ts'
 import { Ending } from './ending.ts'
 import {
@@ -54,7 +55,7 @@ export class Http1Exchange implements StreamingExchange {
 
   async readBody(maxBytes: number): Promise<Buffer> {
     try {
-      return await readBody(this.#request, this.headers.get('content-length'), maxBytes)
+      return await readBody(new ReadableBodySource(this.#request), this.headers.get('content-length'), maxBytes)
     } catch (error) {
       // Nobody is going to read the rest: the next request of this connection would stand behind it.
       if (!this.#response.headersSent) this.#response.setHeader('connection', 'close')
@@ -66,7 +67,7 @@ export class Http1Exchange implements StreamingExchange {
     if (!this.#hasBody) return undefined
     this.#isPassedOn = true
     const request = this.#request
-    return new RequestBody(request, () => [...pairs(request.rawTrailers)])
+    return new RequestBody(new ReadableBodySource(request), () => [...pairs(request.rawTrailers)])
   }
 
   /** Nobody reads the rest of a body that is answered before its end, and the next request would stand behind it. */

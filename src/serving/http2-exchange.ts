@@ -1,6 +1,8 @@
-/** An exchange over HTTP/2, on the stream itself: Node's imitation of the HTTP/1 objects costs half the throughput. */
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
-import { drained } from './drained.ts'
+/** An exchange over HTTP/2. */
+import { readResponseHead } from '../http2/head-rules.ts'
+import type { Http2Stream, StreamHandler } from '../http2/stream.ts'
+import { ErrorCode } from '../http2/wire.ts'
+import type { BodySink, BodySource } from './body-source.ts'
 import { Ending } from './ending.ts'
 import {
   type HeaderList,
@@ -10,17 +12,19 @@ import {
   type StreamedResponse,
   type StreamingExchange,
 } from './exchange.ts'
-import { letGo } from './let-go.ts'
-import { MAX_UNSENT_ANSWER_BYTES } from './limits.ts'
 import { readBody } from './request-body.ts'
 import { RequestBody } from './streamed-body.ts'
 
-/** Goes out as INTERNAL_ERROR. One object for all: nobody reads its stack. */
-const answerCutOff = new Error('the answer is cut off')
+export interface Http2ExchangeOptions {
+  readonly peer: Peer
+  readonly hasBody: boolean
+  /** Now, as HTTP writes it. */
+  readonly date: () => string
+  /** The stream is over. */
+  readonly onClose: () => void
+}
 
-const ignore = (): void => {}
-
-export class Http2Exchange implements StreamingExchange {
+export class Http2Exchange implements StreamingExchange, StreamHandler, BodySource {
   readonly httpVersion = '2'
   readonly method: string
   readonly target: string
@@ -28,21 +32,33 @@ export class Http2Exchange implements StreamingExchange {
   readonly headers: RequestHeaders
   readonly peer: Peer
   readonly ending = new Ending()
-  readonly #stream: ServerHttp2Stream
+  readonly #stream: Http2Stream
+  readonly #options: Http2ExchangeOptions
+  #isStarted = false
+  #sink: BodySink | undefined
+  #trailers: HeaderList = []
+  #response: Http2Response | undefined
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[], peer: Peer) {
-    stream.on('close', () => {
-      this.ending.end()
-      letGo(stream)
-    })
-    // A stream that the client resets emits an error; it is told by `closed`.
-    stream.on('error', ignore)
-    this.method = headers[':method'] ?? ''
-    this.target = headers[':path'] ?? ''
-    this.host = headers[':authority'] ?? headers.host ?? ''
-    this.headers = new RequestHeaders(pairs(rawHeaders))
-    this.peer = peer
+  constructor(stream: Http2Stream, fields: readonly string[], options: Http2ExchangeOptions) {
     this.#stream = stream
+    this.#options = options
+    this.peer = options.peer
+    const headers = new RequestHeaders()
+    let [method, target, authority] = ['', '', '']
+    for (let index = 0; index + 1 < fields.length; index += 2) {
+      const name = fields[index] as string
+      const value = fields[index + 1] as string
+      if (!name.startsWith(':')) headers.add(name, value)
+      else if (name === ':path') target = value
+      else if (name === ':method') method = value
+      else if (name === ':authority') authority = value
+    }
+    this.headers = headers
+    this.method = method
+    this.target = target
+    this.host = authority || (headers.get('host') ?? '')
+    // Until somebody reads.
+    if (options.hasBody) stream.pause()
   }
 
   get closed(): AbortSignal {
@@ -50,90 +66,166 @@ export class Http2Exchange implements StreamingExchange {
   }
 
   get started(): boolean {
-    return this.#stream.headersSent
-  }
-
-  /** A stream that the client has reset takes no answer, some turns before `closed` says so. */
-  get #isGone(): boolean {
-    return this.#stream.destroyed || this.#stream.closed
+    return this.#isStarted
   }
 
   body(): RequestBody | undefined {
-    const stream = this.#stream
-    if (stream.endAfterHeaders) return undefined
+    if (!this.#options.hasBody) return undefined
     this.#continue()
-    let trailers: HeaderList = []
-    stream.once('trailers', (_headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
-      trailers = [...pairs(raw)]
-    })
-    return new RequestBody(stream, () => trailers)
-  }
-
-  /** A client may wait with its body until it is asked for it. */
-  #continue(): void {
-    if (this.headers.get('expect')?.toLowerCase() === '100-continue' && !this.#isGone)
-      this.#stream.additionalHeaders({ ':status': 100 })
+    return new RequestBody(this, () => this.#trailers)
   }
 
   readBody(maxBytes: number): Promise<Buffer> {
     this.#continue()
-    return readBody(this.#stream, this.headers.get('content-length'), maxBytes)
+    return readBody(this, this.headers.get('content-length'), maxBytes)
   }
 
   respond(status: number, headers: ResponseHeaders, body: Buffer): void {
-    if (this.#isGone) return
-    this.#endWithAnswer()
-    const isHead = this.method === 'HEAD'
-    const endStream = isHead || body.length === 0
-    this.#stream.respond({ ':status': status, ...headers, 'content-length': body.length }, { endStream })
-    if (!endStream) this.#stream.end(body)
-  }
-
-  /** A client that goes on sending after its answer would keep the stream open as long as it likes. */
-  #endWithAnswer(): void {
-    const stream = this.#stream
-    if (stream.endAfterHeaders) return
-    stream.once('finish', () => {
-      if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
-    })
+    const hasBody = this.method !== 'HEAD' && body.length > 0
+    this.#sendHead(status, { ...headers, 'content-length': String(body.length) }, !hasBody)
+    if (hasBody) this.#stream.endWith(body)
   }
 
   stream(status: number, headers: ResponseHeaders): StreamedResponse {
-    const stream = this.#stream
-    const waitForTrailers = headers['trailer'] !== undefined
-    if (!this.#isGone) {
-      this.#endWithAnswer()
-      stream.respond({ ':status': status, ...headers }, { waitForTrailers })
-    }
-    return {
-      // Node asks for a pause after each frame, and every pause costs more than the frame did.
-      write: (chunk) => this.#isGone || stream.write(chunk) || stream.writableLength < MAX_UNSENT_ANSWER_BYTES,
-      drained: () => drained(stream, this.closed),
-      onDrain: (listener) => void stream.on('drain', listener),
-      end: (trailers = []) => {
-        if (waitForTrailers) stream.once('wantTrailers', () => stream.sendTrailers(merged(trailers)))
-        stream.end()
-      },
-      endWith: (chunk) => void stream.end(chunk),
-    }
+    this.#sendHead(status, headers, false)
+    this.#response = new Http2Response(this.#stream, this.ending, headers['trailer'] !== undefined)
+    return this.#response
   }
 
-  /** Not by `close`: that ends the stream in good order just before it resets it, and clients believe the end. */
   abort(): void {
-    this.#stream.destroy(answerCutOff)
+    this.#stream.reset(ErrorCode.internalError)
+  }
+
+  start(sink: BodySink): void {
+    this.#sink = sink
+    if (!this.#options.hasBody) this.#letGo()?.end()
+    else if (this.#stream.isClosed) this.#letGo()?.broken()
+    else this.#stream.resume()
+  }
+
+  pause(): void {
+    this.#stream.pause()
+  }
+
+  resume(): void {
+    this.#stream.resume()
+  }
+
+  discard(): void {
+    this.#letGo()
+    this.#stream.resume()
+  }
+
+  /** Never: it is for those who ask. */
+  onHead(): void {}
+
+  onData(piece: Buffer): void {
+    this.#sink?.data(piece)
+  }
+
+  onEnd(trailers: readonly string[]): void {
+    this.#trailers = listOf(trailers)
+    this.#letGo()?.end()
+  }
+
+  onDrain(): void {
+    this.#response?.drain()
+  }
+
+  /** A client that goes on sending after its answer would keep the stream open as long as it likes. */
+  onSent(): void {
+    if (!this.#stream.isReceivingOver) this.#stream.reset(ErrorCode.noError)
+    else this.discard()
+  }
+
+  onClose(): void {
+    this.#letGo()?.broken()
+    this.ending.end()
+    this.#options.onClose()
+  }
+
+  #letGo(): BodySink | undefined {
+    const sink = this.#sink
+    this.#sink = undefined
+    return sink
+  }
+
+  /** A client may wait with its body until it is asked for it. */
+  #continue(): void {
+    if (this.headers.get('expect')?.toLowerCase() === '100-continue') this.#stream.respond([':status', '100'], false)
+  }
+
+  /** Throws, with nothing sent, at a head that must not be sent. */
+  #sendHead(status: number, headers: ResponseHeaders, isEnd: boolean): void {
+    const fields = [':status', String(status)]
+    for (const [given, value] of Object.entries(headers)) {
+      const name = given.toLowerCase()
+      if (typeof value === 'string') fields.push(name, value)
+      else for (const each of value) fields.push(name, each)
+    }
+    if (headers['date'] === undefined) fields.push('date', this.#options.date())
+    const facts = readResponseHead(fields)
+    if (typeof facts === 'string') throw new Error(`the answer has ${facts}`)
+    this.#isStarted = true
+    this.#stream.respond(fields, isEnd)
   }
 }
 
-function merged(list: HeaderList): Record<string, string[]> {
-  const headers: Record<string, string[]> = {}
-  for (const [name, value] of list) headers[name] = [...(headers[name] ?? []), value]
-  return headers
+class Http2Response implements StreamedResponse {
+  readonly #stream: Http2Stream
+  readonly #ending: Ending
+  readonly #mayTrail: boolean
+  #onDrain: (() => void) | undefined
+  #waiting: (() => void)[] = []
+  #isWatchingEnd = false
+
+  constructor(stream: Http2Stream, ending: Ending, mayTrail: boolean) {
+    this.#stream = stream
+    this.#ending = ending
+    this.#mayTrail = mayTrail
+  }
+
+  write(piece: Buffer): boolean {
+    return this.#stream.write(piece)
+  }
+
+  drained(): Promise<void> {
+    if (this.#ending.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve)
+      if (this.#isWatchingEnd) return
+      this.#isWatchingEnd = true
+      this.#ending.addEventListener('abort', () => this.#goOn())
+    })
+  }
+
+  onDrain(listener: () => void): void {
+    this.#onDrain = listener
+  }
+
+  drain(): void {
+    this.#onDrain?.()
+    this.#goOn()
+  }
+
+  end(trailers: HeaderList = []): void {
+    this.#stream.end(this.#mayTrail ? trailers.flat() : [])
+  }
+
+  endWith(piece: Buffer): void {
+    this.#stream.endWith(piece)
+  }
+
+  #goOn(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resolve of waiting) resolve()
+  }
 }
 
-/** HTTP/2 names are in lower case already; pseudo headers are not headers. */
-function* pairs(rawHeaders: readonly string[]): Generator<readonly [string, string]> {
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] as string
-    if (!name.startsWith(':')) yield [name, rawHeaders[index + 1] as string]
-  }
+function listOf(fields: readonly string[]): HeaderList {
+  const list: [string, string][] = []
+  for (let index = 0; index + 1 < fields.length; index += 2)
+    list.push([fields[index] as string, fields[index + 1] as string])
+  return list
 }

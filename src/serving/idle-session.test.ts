@@ -1,28 +1,34 @@
-import { EventEmitter } from 'node:events'
-import type { ServerHttp2Session } from 'node:http2'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../telemetry/clock.ts'
 import { endWhenIdle } from './idle-session.ts'
 import { IDLE_CONNECTION_MS, MAX_UNANSWERED_PINGS } from './limits.ts'
 
 function session(clock: ManualClock, pingMs?: number) {
-  const emitter = new EventEmitter()
   const state = { closed: false, answers: true, pings: 0 }
-  const close = (): void => {
-    state.closed = true
-    emitter.emit('close')
+  const watched = {
+    openStreams: 0,
+    idleSinceMs: clock.monotonicMs(),
+    close: (): void => {
+      state.closed = true
+    },
+    destroy: (): void => {
+      state.closed = true
+    },
+    ping: (answered: () => void): void => {
+      state.pings += 1
+      if (state.answers) answered()
+    },
   }
-  const ping = (answered: () => void): void => {
-    state.pings += 1
-    if (state.answers) answered()
+  const stop = endWhenIdle(watched, clock, pingMs)
+  /** Returns how to end it. */
+  const open = (): (() => void) => {
+    watched.openStreams += 1
+    return () => {
+      watched.openStreams -= 1
+      watched.idleSinceMs = clock.monotonicMs()
+    }
   }
-  endWhenIdle(Object.assign(emitter, { close, destroy: close, ping }) as unknown as ServerHttp2Session, clock, pingMs)
-  const open = (): EventEmitter => {
-    const stream = new EventEmitter()
-    emitter.emit('stream', stream)
-    return stream
-  }
-  return { state, open, close }
+  return { state, open, stop }
 }
 
 describe('endWhenIdle', () => {
@@ -38,11 +44,11 @@ describe('endWhenIdle', () => {
   it('keeps one with a stream, and counts from the end of its last', async () => {
     const clock = new ManualClock()
     const { state, open } = session(clock)
-    const watch = open()
-    open().emit('close')
+    const endWatch = open()
+    open()()
     await clock.advance(IDLE_CONNECTION_MS * 3)
     expect(state.closed).toBe(false)
-    watch.emit('close')
+    endWatch()
     await clock.advance(IDLE_CONNECTION_MS - 1)
     expect(state.closed).toBe(false)
     await clock.advance(IDLE_CONNECTION_MS)
@@ -75,7 +81,7 @@ describe('endWhenIdle', () => {
 
   it('leaves no timer behind', () => {
     const clock = new ManualClock()
-    session(clock).close()
+    session(clock).stop()
     expect(clock.pending).toBe(0)
   })
 })

@@ -6,8 +6,6 @@ export const MAX_REQUEST_HEADER_BYTES = 64 * 1024
 export const MAX_REQUEST_HEADERS = 512
 /** What kube-apiserver allows; Go clients open another connection beyond it. */
 export const MAX_STREAMS_PER_CONNECTION = 250
-/** Megabytes that wait on one HTTP/2 connection for a slow client; beyond, its new streams are refused. */
-export const MAX_SESSION_MEGABYTES = 32
 /** Some for each node of a large cluster; beyond, the process would run out of files or memory for everybody. */
 export const MAX_CONNECTIONS = 10_000
 /** A client that cannot finish its handshake in this time never will. */
@@ -22,7 +20,5 @@ export const CONNECTION_CHECK_MS = 5_000
 export const IDLE_CONNECTION_MS = 90_000
 /** One a period of the above, or of what a listener has in its place: a client that was cut off for a few minutes may come back, one that is gone is let go. */
 export const MAX_UNANSWERED_PINGS = 3
-/** HTTP/2: what is held of one answer for a client that reads slower than it comes: a few frames. */
-export const MAX_UNSENT_ANSWER_BYTES = 64 * 1024
 /** A connection that has been silent for so long is probed by TCP: a peer that vanished without a word is seen within a minute. */
 export const TCP_KEEPALIVE_MS = 30_000

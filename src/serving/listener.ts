@@ -4,13 +4,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import {
-  createSecureServer,
-  type Http2SecureServer,
-  type IncomingHttpHeaders,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2'
+import { createServer, type Server } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { MAX_CHAIN_LENGTH } from '../identity/verify.ts'
@@ -21,8 +15,7 @@ import { limitAddresses } from './address-limit.ts'
 import type { Peer, StreamingExchange, UpgradeExchange } from './exchange.ts'
 import { Http1Exchange } from './http1-exchange.ts'
 import { Http1Upgrade } from './http1-upgrade.ts'
-import { Http2Exchange } from './http2-exchange.ts'
-import { endWhenIdle } from './idle-session.ts'
+import { Http2Connection } from './http2-connection.ts'
 import {
   BODY_TIMEOUT_MS,
   CONNECTION_CHECK_MS,
@@ -32,15 +25,8 @@ import {
   MAX_CONNECTIONS,
   MAX_REQUEST_HEADER_BYTES,
   MAX_REQUEST_HEADERS,
-  MAX_SESSION_MEGABYTES,
-  MAX_STREAMS_PER_CONNECTION,
   TCP_KEEPALIVE_MS,
 } from './limits.ts'
-import { endWhenResetting } from './reset-limit.ts'
-
-/** Enough for the largest body without a stop; the default of 64 KiB makes large lists crawl. */
-const streamWindowBytes = 1024 * 1024
-const connectionWindowBytes = 16 * 1024 * 1024
 
 export interface TlsFiles {
   readonly cert: string
@@ -70,22 +56,18 @@ export interface ListenerOptions {
   readonly upgrade?: (exchange: UpgradeExchange) => void
 }
 
-/** Node hands over the raw headers too; its types do not say so. */
-type StreamEvent = [stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]]
-
-/** What it hands over for HTTP/1 are the ordinary objects of `node:http`. */
 type RequestEvent = [request: IncomingMessage, response: ServerResponse]
 type UpgradeEvent = [request: IncomingMessage, socket: TLSSocket, head: Buffer]
 
 export class Listener implements Part {
   readonly name = 'listener'
   readonly #options: ListenerOptions
-  readonly #sessions = new Set<ServerHttp2Session>()
+  readonly #http2 = new Set<Http2Connection>()
   readonly #sockets = new Set<Socket>()
   /** HTTP/1.1: the last answer of each connection. */
   readonly #answers = new WeakMap<Socket, ServerResponse>()
   #isStopping = false
-  #server: Http2SecureServer | undefined
+  #server: Server | undefined
 
   constructor(options: ListenerOptions) {
     this.#options = options
@@ -113,26 +95,22 @@ export class Listener implements Part {
     this.#server?.setSecureContext({ cert, key, ca: [...clientCas] })
   }
 
-  #create(): Http2SecureServer {
+  #create(): Server {
     const { cert, key, clientCas } = this.#options.tls
-    const server = createSecureServer({
+    const server = createServer({
       cert,
       key,
       ca: [...clientCas],
-      allowHTTP1: true,
+      ALPNProtocols: ['h2', 'http/1.1'],
       requestCert: true,
       rejectUnauthorized: false,
       minVersion: 'TLSv1.2',
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-      maxHeaderListPairs: MAX_REQUEST_HEADERS,
-      maxSessionMemory: MAX_SESSION_MEGABYTES,
-      settings: {
-        maxConcurrentStreams: MAX_STREAMS_PER_CONNECTION,
-        initialWindowSize: streamWindowBytes,
-        maxHeaderListSize: MAX_REQUEST_HEADER_BYTES,
-      },
+      ...http1Limits,
+      requestTimeout: this.#options.bodyTimeoutMs ?? BODY_TIMEOUT_MS,
     })
-    Object.assign(server, http1Limits, { requestTimeout: this.#options.bodyTimeoutMs ?? BODY_TIMEOUT_MS })
+    // Node leaves out the headers beyond this number, without a word: one more shows that there were too many.
+    server.maxHeadersCount = MAX_REQUEST_HEADERS + 1
     server.maxConnections = this.#options.maxConnections ?? MAX_CONNECTIONS
     this.#serveOn(server)
     const { maxConnectionsPerAddress, connectionRefused } = this.#options
@@ -142,37 +120,42 @@ export class Listener implements Part {
     return server
   }
 
-  #serveOn(server: Http2SecureServer): void {
-    server.on('session', (session) => this.#adoptSession(session))
+  #serveOn(server: Server): void {
     server.on('request', (...[request, response]: RequestEvent) => {
       this.#answers.set(request.socket, response)
       if (this.#isStopping) this.#closeAfterAnswer(request.socket)
       if (hasTooManyHeaders(request)) refuseHeaders(response)
       else this.#options.serve(new Http1Exchange(request, response, peerOf(request.socket as TLSSocket)))
     })
-    // Whoever listens for requests gets those of HTTP/2 too, in an imitation of the HTTP/1 objects. We take the streams
-    // themselves, and the imitation would be made for nothing, for each of them.
-    server.removeAllListeners('stream')
-    server.on('stream', (...[stream, headers, , rawHeaders]: StreamEvent) => {
-      // Told of a turn later: by then the client may have broken its session, which has no socket to ask any more.
-      if (stream.destroyed) return
-      const peer = peerOf(stream.session?.socket as TLSSocket)
-      this.#options.serve(new Http2Exchange(stream, headers, rawHeaders, peer))
-    })
     this.#upgradeOn(server)
-    server.on('secureConnection', (socket: Socket) => {
-      this.#sockets.add(socket)
-      // A watch event that waits for more to fill its packet waits for the client's delayed acknowledgement: 40 ms.
-      socket.setNoDelay(true)
-      // HTTP/2 has its pings; upgraded connections and watches of HTTP/1.1 have nothing else.
-      socket.setKeepAlive(true, TCP_KEEPALIVE_MS)
-      socket.once('close', () => this.#sockets.delete(socket))
+    // What Node would do with every connection, and now with those of HTTP/1.1 alone.
+    const serveHttp1 = server.listeners('secureConnection') as ((this: Server, socket: TLSSocket) => void)[]
+    server.removeAllListeners('secureConnection')
+    server.on('secureConnection', (socket: TLSSocket) => {
+      this.#adopt(socket)
+      if (socket.alpnProtocol === 'h2') this.#adoptHttp2(socket)
+      else for (const serve of serveHttp1) serve.call(server, socket)
     })
-    // Clients that break the protocol: their problem, and no reason to end.
-    server.on('sessionError', () => {})
   }
 
-  #upgradeOn(server: Http2SecureServer): void {
+  #adopt(socket: TLSSocket): void {
+    this.#sockets.add(socket)
+    // A watch event that waits for more to fill its packet waits for the client's delayed acknowledgement: 40 ms.
+    socket.setNoDelay(true)
+    // HTTP/2 has its pings; upgraded connections and watches of HTTP/1.1 have nothing else.
+    socket.setKeepAlive(true, TCP_KEEPALIVE_MS)
+    socket.once('close', () => this.#sockets.delete(socket))
+  }
+
+  #adoptHttp2(socket: TLSSocket): void {
+    const { clock, pingMs, serve } = this.#options
+    const connection = new Http2Connection(socket, { peer: peerOf(socket), clock, pingMs, serve })
+    this.#http2.add(connection)
+    socket.once('close', () => this.#http2.delete(connection))
+    if (this.#isStopping) connection.close()
+  }
+
+  #upgradeOn(server: Server): void {
     const { upgrade } = this.#options
     if (upgrade === undefined) return
     server.on('upgrade', (...[request, socket, head]: UpgradeEvent) => {
@@ -184,22 +167,13 @@ export class Listener implements Part {
     })
   }
 
-  #adoptSession(session: ServerHttp2Session): void {
-    this.#sessions.add(session)
-    session.once('close', () => this.#sessions.delete(session))
-    session.setLocalWindowSize(connectionWindowBytes)
-    endWhenIdle(session, this.#options.clock, this.#options.pingMs)
-    endWhenResetting(session, this.#options.clock)
-  }
-
   /** Asks clients to go elsewhere, waits for what is under way, and cuts the rest at the deadline. */
-  async #stop(server: Http2SecureServer, deadline: AbortSignal): Promise<void> {
+  async #stop(server: Server, deadline: AbortSignal): Promise<void> {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    for (const session of this.#sessions) session.close()
     this.#isStopping = true
+    for (const connection of this.#http2) connection.close()
     for (const socket of this.#sockets) this.#closeAfterAnswer(socket)
     const cut = (): void => {
-      for (const session of this.#sessions) session.destroy()
       for (const socket of this.#sockets) socket.destroy()
     }
     if (deadline.aborted) cut()
@@ -215,11 +189,10 @@ export class Listener implements Part {
   }
 }
 
-/** Node takes these for HTTP/1 from the server itself; as options of a server that also speaks HTTP/2 they go unheard. */
 const http1Limits = {
+  // Whoever serves the request judges its host, as with HTTP/2.
+  requireHostHeader: false,
   maxHeaderSize: MAX_REQUEST_HEADER_BYTES,
-  // Node leaves out the headers beyond this number, without a word: one more shows that there were too many.
-  maxHeadersCount: MAX_REQUEST_HEADERS + 1,
   headersTimeout: HEADERS_TIMEOUT_MS,
   keepAliveTimeout: IDLE_CONNECTION_MS,
   connectionsCheckingInterval: CONNECTION_CHECK_MS,

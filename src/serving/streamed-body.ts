@@ -3,25 +3,31 @@
  * up destroys what it reads, and the connection still has an answer to carry.
  */
 import { Readable } from 'node:stream'
+import type { BodySource } from './body-source.ts'
 import type { HeaderList } from './exchange.ts'
 
 /** What waits between the client and a slow reader, besides what the connection itself holds. */
 const bufferBytes = 64 * 1024
 
 export class RequestBody extends Readable {
-  readonly #source: Readable
+  readonly #source: BodySource
   readonly #trailers: () => HeaderList
   #receivedBytes = 0
   #isComplete = false
 
-  constructor(source: Readable, trailers: () => HeaderList) {
+  constructor(source: BodySource, trailers: () => HeaderList) {
     super({ highWaterMark: bufferBytes })
     this.#source = source
     this.#trailers = trailers
-    source.on('data', this.#onData)
-    source.once('end', this.#onEnd)
-    source.once('close', this.#onClose)
-    source.once('error', this.#onClose)
+    source.start({
+      data: (piece) => this.#take(piece),
+      end: () => {
+        this.#isComplete = true
+        this.push(null)
+      },
+      // Without its end, a body must never look like a shorter one.
+      broken: () => void this.destroy(new Error('the client went away before the end of its request')),
+    })
   }
 
   get receivedBytes(): number {
@@ -38,32 +44,17 @@ export class RequestBody extends Readable {
     return this.#trailers()
   }
 
-  readonly #onData = (chunk: Buffer): void => {
-    this.#receivedBytes += chunk.length
-    if (!this.push(chunk)) this.#source.pause()
-  }
-
-  readonly #onEnd = (): void => {
-    this.#isComplete = true
-    this.push(null)
-  }
-
-  /** Without its end, a body must never look like a shorter one. */
-  readonly #onClose = (): void => {
-    if (!this.#isComplete) this.destroy(new Error('the client went away before the end of its request'))
+  #take(piece: Buffer): void {
+    this.#receivedBytes += piece.length
+    if (!this.push(piece)) this.#source.pause()
   }
 
   override _read(): void {
     this.#source.resume()
   }
 
-  /** The rest is thrown away, so that a connection that is kept can come to its next request. */
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    this.#source.off('data', this.#onData)
-    this.#source.off('end', this.#onEnd)
-    this.#source.off('close', this.#onClose)
-    this.#source.off('error', this.#onClose)
-    if (!this.#isComplete) this.#source.resume()
+    if (!this.#isComplete) this.#source.discard()
     callback(error)
   }
 }

@@ -3,17 +3,18 @@ import { once } from 'node:events'
 import { type ClientHttp2Session, constants } from 'node:http2'
 import { PassThrough, Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type AnswerSource, type UpstreamAnswer, UpstreamError } from '../../src/edge/upstream/upstream.ts'
+import { ReadableSource, type ReadableSourceOptions } from '../../src/edge/upstream/readable-source.ts'
+import { type UpstreamAnswer, UpstreamError } from '../../src/edge/upstream/upstream.ts'
 import { type EndpointWorld, startEndpoint, text } from './endpoint-world.ts'
 
 const broken = new UpstreamError('broken', 'the connection broke')
 
 /** Whoever takes the source must leave the body alone. */
-function answerFrom(stream: Readable, source: Partial<AnswerSource> = {}): UpstreamAnswer {
+function answerFrom(stream: Readable, options: ReadableSourceOptions = {}): UpstreamAnswer {
   return {
     status: 200,
     headers: [['content-type', 'application/json']],
-    source: { stream, fault: () => undefined, cancel: () => void stream.destroy(), ...source },
+    source: new ReadableSource(stream, options),
     get body(): Readable {
       throw new Error('the body was taken beside its source')
     },
@@ -63,9 +64,9 @@ describe('an answer that the endpoint takes from its source', () => {
     ['ends, but not well', (): Readable => Readable.from([Buffer.from('{')]), { fault: () => broken }],
     ['had ended before it is looked at, but not well', ended, { fault: () => broken }],
     ['is gone before it is looked at', destroyed, {}],
-  ])('is cut off for the client where it %s', async (_what, make, source) => {
+  ])('is cut off for the client where it %s', async (_what, make, options) => {
     const stream = await make()
-    world.upstream.handle = () => answerFrom(stream, source)
+    world.upstream.handle = () => answerFrom(stream, options)
     await expect(text(session.request({ ':path': '/api' }))).rejects.toThrow('NGHTTP2_INTERNAL_ERROR')
   })
 

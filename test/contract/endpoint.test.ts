@@ -348,13 +348,8 @@ describe('the endpoint passes on', () => {
   })
 
   it('a head that cannot be sent as a Status that says so', async () => {
-    const twice = [
-      ['content-type', 'a/b'],
-      ['content-type', 'c/d'],
-    ] as const
-    world.upstream.handle = () => answer(200, twice, 'body')
-    expect((await askHttp2(session, { ':path': '/x' })).headers[':status']).toBe(502)
     world.upstream.handle = () => answer(200, [['x-odd', '\u0100']], 'body')
+    expect((await askHttp2(session, { ':path': '/x' })).headers[':status']).toBe(502)
     const { status, body } = await world.http1({ path: '/x' })
     expect([status, JSON.parse(body).reason]).toEqual([502, 'BadGateway'])
   })

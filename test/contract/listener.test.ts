@@ -113,7 +113,7 @@ describe('the listener', () => {
     }
     expect(await status({ 'x-large': 'v'.repeat(MAX_REQUEST_HEADER_BYTES / 2) })).toBe(200)
     expect(await status(many(MAX_REQUEST_HEADERS - 10))).toBe(200)
-    expect(await status(many(MAX_REQUEST_HEADERS + 10))).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+    expect(await status(many(MAX_REQUEST_HEADERS + 10))).toBe(431)
     session.destroy()
   })
 

@@ -7,13 +7,14 @@ import type { ResponseHeaders, StreamingExchange } from '../../serving/exchange.
 import type { RequestBody } from '../../serving/streamed-body.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { FilterPlan, FilterRequest } from '../filters/filter-plan.ts'
+import { ReadableSource } from '../upstream/readable-source.ts'
 import type { Upstream, UpstreamAnswer } from '../upstream/upstream.ts'
 import { answerError, requestStalled } from './own-answers.ts'
 import type { Entry } from './request-entry.ts'
 import { clientHeaders, upstreamHeaders, upstreamTrailers } from './request-head.ts'
 import { REQUEST_STALL_MS, whenStalled } from './request-progress.ts'
 import type { RequestRecord } from './request-record.ts'
-import { readyAnswer, send, sourceOf } from './send-answer.ts'
+import { readyAnswer, send } from './send-answer.ts'
 import type { TokenReviews } from './token-review.ts'
 
 /** Which filters an answer goes through; `src/edge/filters` has the real one. */
@@ -45,7 +46,7 @@ export async function forwardExchange(
       pool: entry.pool,
       method: exchange.method,
       target: exchange.target,
-      headers: upstreamHeaders(exchange.headers, { plainAnswer: plan !== undefined }),
+      headers: upstreamHeaders(exchange.headers, { plainAnswer: plan !== undefined, peer: exchange.peer }),
       body,
       trailers:
         body === undefined || !exchange.headers.get('trailer') ? undefined : () => upstreamTrailers(body.trailers()),
@@ -126,7 +127,11 @@ async function passOn(
     others['content-encoding'] = contentEncoding
     others['vary'] = 'Accept-Encoding'
   }
-  send(exchange, { status, headers: others, source: sourceOf(body), trailers: () => answer.trailers() }, record)
+  send(
+    exchange,
+    { status, headers: others, source: new ReadableSource(body), trailers: () => answer.trailers() },
+    record,
+  )
 }
 
 function first(headers: ResponseHeaders, name: string): string {

@@ -30,7 +30,7 @@ export async function forwardUpgrade(
     pool: entry.pool,
     method: exchange.method,
     target: exchange.target,
-    headers: upstreamHeaders(exchange.headers, { upgrade: protocol }),
+    headers: upstreamHeaders(exchange.headers, { upgrade: protocol, peer: exchange.peer }),
     body: undefined,
     signal: exchange.ending,
   })

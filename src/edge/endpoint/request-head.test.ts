@@ -1,9 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MAX_REQUEST_TARGET_LENGTH } from '../../kube/request-info.ts'
-import { RequestHeaders } from '../../serving/exchange.ts'
+import { type Peer, RequestHeaders } from '../../serving/exchange.ts'
 import { checkTarget, clientHeaders, dropConnectionHeaders, upstreamHeaders, upstreamTrailers } from './request-head.ts'
 
+const peer = (address: string): Peer => ({ address, certificates: [] })
 const headers = (...pairs: [string, string][]): RequestHeaders => new RequestHeaders(pairs)
 
 describe('checkTarget', () => {
@@ -52,7 +53,6 @@ describe('upstreamHeaders', () => {
       ['authorization', 'Bearer x'],
       ['impersonate-group', 'a'],
       ['impersonate-group', 'b'],
-      ['x-forwarded-for', '10.0.0.1'],
       ['accept-encoding', 'gzip'],
     )
     dropConnectionHeaders(received)
@@ -60,7 +60,6 @@ describe('upstreamHeaders', () => {
       ['authorization', 'Bearer x'],
       ['impersonate-group', 'a'],
       ['impersonate-group', 'b'],
-      ['x-forwarded-for', '10.0.0.1'],
       ['accept-encoding', 'gzip'],
     ])
     expect(upstreamHeaders(received, { plainAnswer: true }).at(-1)).toEqual(['accept-encoding', 'identity'])
@@ -87,6 +86,34 @@ describe('upstreamHeaders', () => {
       }),
     )
   })
+
+  const claims = ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'forwarded', 'via'] as const
+
+  it('lets no word of the client about where it comes from through', () => {
+    const claimed = claims.map((name) => [name, '203.0.113.7'] as const)
+    const received = headers(...claimed.map(([name, value]): [string, string] => [name, value]), ['x-other', 'a'])
+    expect(upstreamHeaders(received)).toEqual([['x-other', 'a']])
+    expect(upstreamHeaders(received, { peer: peer('10.0.0.1') })).toEqual([
+      ['x-other', 'a'],
+      ['x-forwarded-for', '10.0.0.1'],
+    ])
+    expect(upstreamTrailers(claimed)).toEqual([])
+  })
+
+  it.each([
+    ['10.244.1.7', '10.244.1.7'],
+    ['::ffff:10.244.1.7', '10.244.1.7'],
+    ['fd00::7', 'fd00::7'],
+  ])('says that %s has asked', (address, said) => {
+    const received = headers(['connection', 'x-forwarded-for'])
+    dropConnectionHeaders(received)
+    expect(upstreamHeaders(received, { peer: peer(address) })).toEqual([['x-forwarded-for', said]])
+  })
+
+  it.each(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1', '169.254.30.10', 'fe80::1', 'fe80::1%eth0', ''])(
+    'does not say that %j has asked, which would be another machine elsewhere',
+    (address) => expect(upstreamHeaders(headers(), { peer: peer(address) })).toEqual([]),
+  )
 
   it.each(['a\r\nb: c', 'a\nb', 'a\rb', 'a\0'])('refuses the value %j', (value) => {
     expect(() => upstreamHeaders(headers(['x-a', value]))).toThrow('control character')

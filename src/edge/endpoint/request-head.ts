@@ -4,7 +4,8 @@
  */
 import { MAX_REQUEST_TARGET_LENGTH } from '../../kube/request-info.ts'
 import { badRequest } from '../../kube/status/request-errors.ts'
-import type { HeaderList, RequestHeaders, ResponseHeaders } from '../../serving/exchange.ts'
+import { isSpecialAddress } from '../../network/special-address.ts'
+import type { HeaderList, Peer, RequestHeaders, ResponseHeaders } from '../../serving/exchange.ts'
 
 /** Belongs to one connection, or is set anew for the next one. `expect` was answered by us; bodies go up as they come. */
 const ofOneConnection: ReadonlySet<string> = new Set([
@@ -23,6 +24,13 @@ const ofOneConnection: ReadonlySet<string> = new Set([
 
 /** An API server believes these from a front proxy; no client of ours is one. */
 const frontProxyPrefix = 'x-remote-'
+
+/**
+ * Claims about where a request has come from. API servers write X-Forwarded-For and X-Real-Ip into their audit log unchecked,
+ * and whatever is behind them may believe the others.
+ */
+const originClaims: ReadonlySet<string> = new Set(['forwarded', 'via', 'x-real-ip'])
+const originPrefix = 'x-forwarded-'
 
 /**
  * Throws an ApiError for a target that is not a plain path. Double slashes, dots and escapes pass as they are: API servers
@@ -59,11 +67,13 @@ export interface HeadOptions {
   readonly upgrade?: string | undefined
   /** The answer will be looked into: it must come uncompressed. */
   readonly plainAnswer?: boolean
+  /** Who has connected to us: the API server is told, as by any proxy. */
+  readonly peer?: Peer | undefined
 }
 
 export function upstreamHeaders(
   headers: RequestHeaders,
-  { upgrade, plainAnswer = false }: HeadOptions = {},
+  { upgrade, plainAnswer = false, peer }: HeadOptions = {},
 ): HeaderList {
   const list: [string, string][] = []
   for (const [name, values] of headers.entries()) {
@@ -74,6 +84,8 @@ export function upstreamHeaders(
     for (const value of values) list.push([name, checkedValue(name, value)])
   }
   if (headers.all('te').some((value) => /\btrailers\b/i.test(value))) list.push(['te', 'trailers'])
+  const origin = peer === undefined ? '' : originOf(peer)
+  if (origin !== '') list.push(['x-forwarded-for', origin])
   if (plainAnswer) list.push(['accept-encoding', 'identity'])
   if (upgrade !== undefined) list.push(['connection', 'Upgrade'], ['upgrade', upgrade])
   return list
@@ -85,7 +97,24 @@ export function upstreamTrailers(trailers: HeaderList): HeaderList {
 }
 
 function passes(name: string): boolean {
-  return !ofOneConnection.has(name) && !name.startsWith(frontProxyPrefix)
+  if (ofOneConnection.has(name) || originClaims.has(name)) return false
+  return !name.startsWith(frontProxyPrefix) && !name.startsWith(originPrefix)
+}
+
+/** Of each connection, worked out with its first request. */
+const origins = new WeakMap<Peer, string>()
+
+/**
+ * The address to name as that of the caller; none for one that is another machine elsewhere. In an audit log 127.0.0.1 is the
+ * machine of the API server itself, which some who read it take for above suspicion.
+ */
+function originOf(peer: Peer): string {
+  const known = origins.get(peer)
+  if (known !== undefined) return known
+  const address = peer.address.replace(/^::ffff:(?=[\d.]+$)/i, '')
+  const origin = isSpecialAddress(address) ? '' : address
+  origins.set(peer, origin)
+  return origin
 }
 
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for

@@ -2,8 +2,8 @@
  * The answer of the API server on its way to the client, piece by piece as the client takes it. It ends for the client where
  * it has ended above, and is cut off where it was cut off above. Goes with every request: what is kept and made here counts.
  */
-import type { Readable } from 'node:stream'
 import type { ResponseHeaders, StreamedResponse, StreamingExchange } from '../../serving/exchange.ts'
+import { ReadableSource } from '../upstream/readable-source.ts'
 import { type AnswerSource, type HeaderPairs, type UpstreamAnswer, UpstreamError } from '../upstream/upstream.ts'
 import type { RequestRecord } from './request-record.ts'
 
@@ -16,14 +16,8 @@ export interface ReadyAnswer {
 
 /** The answer as it came, but for its headers. */
 export function readyAnswer(answer: UpstreamAnswer, headers: ResponseHeaders): ReadyAnswer {
-  const source = answer.source ?? sourceOf(answer.body)
+  const source = answer.source ?? new ReadableSource(answer.body)
   return { status: answer.status, headers, source, trailers: () => answer.trailers() }
-}
-
-/** For a body that ends only where it is complete. */
-export function sourceOf(body: Readable): AnswerSource {
-  body.on('error', () => {})
-  return { stream: body, fault: () => undefined, cancel: () => void body.destroy() }
 }
 
 /** Throws, with nothing sent, where the head of the answer cannot be sent. */
@@ -39,7 +33,10 @@ function begin(exchange: StreamingExchange, { status, headers, source }: ReadyAn
     return exchange.stream(status, headers)
   } catch (error) {
     source.cancel()
-    throw new UpstreamError('broken', `the head of its answer cannot be passed on: ${(error as Error).message}`)
+    throw new UpstreamError(
+      'broken',
+      `the head of the API server's answer cannot be passed on: ${(error as Error).message}`,
+    )
   }
 }
 
@@ -62,36 +59,26 @@ class Sending {
 
   start(out: StreamedResponse): void {
     const { status, headers, source } = this.#answer
-    const { stream } = source
     this.#record.whenOver(() => this.#drop())
     this.#record.answered(status)
-    // An answer without a body ends, and one that breaks is gone, in the moment since its head came.
-    if (stream.readableEnded) this.#ended(out)
-    else if (stream.destroyed) this.#cut()
-    else this.#follow(stream, out)
-    if (headers['content-length'] !== undefined || headers['content-encoding'] !== undefined) return
-    this.#record.endsBy(() => {
-      if (!this.#isOver) out.end()
-      this.#drop()
-    })
+    if (headers['content-length'] === undefined && headers['content-encoding'] === undefined)
+      this.#record.endsBy(() => {
+        if (!this.#isOver) out.end()
+        this.#drop()
+      })
+    out.onDrain(() => source.resume())
+    source.read({ data: (piece) => this.#pass(piece, out), end: () => this.#ended(out), broken: () => this.#cut() })
   }
 
-  #follow(stream: Readable, out: StreamedResponse): void {
+  #pass(piece: Buffer, out: StreamedResponse): void {
     const record = this.#record
-    stream.on('data', (chunk: Buffer) => {
-      record.toClientBytes += chunk.length
-      // The end is on its way, if not here already: it goes with the last piece.
-      if (record.toClientBytes === this.#wholeBytes) this.#last = chunk
-      else if (!out.write(chunk)) stream.pause()
-    })
-    stream.on('end', () => this.#ended(out))
-    stream.on('close', () => this.#cut())
-    out.onDrain(() => stream.resume())
+    record.toClientBytes += piece.length
+    // The end is on its way, if not here already: it goes with the last piece.
+    if (record.toClientBytes === this.#wholeBytes) this.#last = piece
+    else if (!out.write(piece)) this.#answer.source.pause()
   }
 
   #ended(out: StreamedResponse): void {
-    const { source } = this.#answer
-    if (source.fault() !== undefined) this.#cut()
     if (this.#isOver) return
     this.#isOver = true
     if (this.#last === undefined) out.end(this.#answer.trailers())

@@ -69,7 +69,7 @@ export async function connectToApiServer(server: ApiServer, options: ConnectOpti
 
 function tooLate({ serverName }: ApiServer): UpstreamError {
   const seconds = UPSTREAM_CONNECT_TIMEOUT_MS / 1000
-  return new UpstreamError('timeout', `no connection to the API server ${serverName} within ${seconds} s`)
+  return new UpstreamError('timeout', `no connection to ${serverName} within ${seconds} s`)
 }
 
 /** A stream that comes after the abort all the same is not left open. */

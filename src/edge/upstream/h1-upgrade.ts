@@ -9,6 +9,7 @@ import { AnswerBody } from './answer-body.ts'
 import type { SecuredConnection } from './api-server-connection.ts'
 import { MAX_HEADER_BLOCK_BYTES } from './h2-connection.ts'
 import { addPairs, type HeaderRecord, pairsOf } from './header-pairs.ts'
+import { ReadableSource } from './readable-source.ts'
 import type { UpgradeAnswer, UpstreamAnswer, UpstreamError, UpstreamRequest } from './upstream.ts'
 import { brokenBy } from './upstream-error.ts'
 
@@ -72,11 +73,10 @@ function sendBody(outgoing: ClientRequest, { body }: UpstreamRequest): void {
 
 function answerOf(message: IncomingMessage, socket: Duplex, broken: () => UpstreamError): UpstreamAnswer {
   message.once('close', () => socket.destroy())
-  const source = {
-    stream: message,
+  const source = new ReadableSource(message, {
     fault: () => (message.complete ? undefined : broken()),
-    cancel: () => socket.destroy(),
-  }
+    cancel: () => void socket.destroy(),
+  })
   return {
     status: message.statusCode ?? 0,
     headers: pairsOf(message.rawHeaders),

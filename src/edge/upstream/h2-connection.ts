@@ -1,15 +1,16 @@
 /** An HTTP/2 connection to the API server: its windows, its signs of life, and what it tells its pool. */
-import { type ClientHttp2Session, connect, constants } from 'node:http2'
 import { isIPv6 } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import type { Http2Session } from '../../http2/session.ts'
+import type { SessionEvents } from '../../http2/session-options.ts'
+import { SessionPings } from '../../http2/session-pings.ts'
+import { SocketTransport } from '../../http2/socket-transport.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { Http2Liveness } from '../../tunnel/grpc/http2-liveness.ts'
 import type { SecuredConnection } from './api-server-connection.ts'
 import { type StreamOptions, type StreamOutcome, sendOnStream } from './h2-stream.ts'
 import type { UpstreamRequest } from './upstream.ts'
 import { streamWindowBytes, UNREAD_BUDGET_BYTES } from './windows.ts'
-
-const { NGHTTP2_CANCEL } = constants
 
 /** Often enough to see a dead connection in time, seldom enough for a metered link. */
 export const UPSTREAM_PING_INTERVAL_MS = 15_000
@@ -47,13 +48,14 @@ export interface H2ConnectionEvents {
 }
 
 export class H2Connection {
-  readonly #session: ClientHttp2Session
+  readonly #session: Http2Session
   readonly #socket: TLSSocket
   readonly #options: H2ConnectionOptions
   readonly #events: H2ConnectionEvents
   readonly #authority: string
   readonly #liveness: Http2Liveness
   readonly #streamOptions: StreamOptions
+  readonly #pings: SessionPings
   #streams = 0
   #cancels = 0
   #windowBytes: number
@@ -66,23 +68,22 @@ export class H2Connection {
     this.#socket = secured.socket
     this.#authority = isIPv6(serverName) ? `[${serverName}]` : serverName
     this.#windowBytes = streamWindowBytes(options.rttMs(), 1)
-    this.#session = this.#connect()
+    this.#session = this.#begin()
+    this.#pings = new SessionPings(this.#session, clock)
     this.#streamOptions = this.#optionsOfStreams()
-    this.#liveness = new Http2Liveness(this.#session, {
+    this.#liveness = new Http2Liveness(this.#pings, {
       clock,
       intervalMs: UPSTREAM_PING_INTERVAL_MS,
       deadAfterMs: UPSTREAM_DEAD_AFTER_MS,
       receivedBytes: () => this.#socket.bytesRead,
       onDead: () => this.end(new Error(`the API server answers no ping for ${UPSTREAM_DEAD_AFTER_MS / 1000} s`)),
     })
-    // Node reads the end of a stream below TLS only where somebody reads the socket, and here HTTP/2 does in its own way.
-    const onEnd = (): void => this.end(new Error('the API server has closed the connection'))
-    if (secured.carrier.readableEnded) setImmediate(onEnd)
-    else secured.carrier.once('end', () => setImmediate(onEnd))
+    this.#socket.once('end', () => this.end(new Error('the API server has closed the connection')))
+    this.#socket.once('close', () => this.#closed())
   }
 
   get isUsable(): boolean {
-    return !this.#session.closed && !this.#session.destroyed
+    return !this.#session.isOver && !this.#socket.destroyed
   }
 
   /** The receive window of each stream. */
@@ -107,36 +108,33 @@ export class H2Connection {
   end(reason = new Error('the connection is not needed any more')): void {
     this.#whyEnded ??= reason
     this.#liveness.stop()
-    this.#session.destroy(reason, NGHTTP2_CANCEL)
+    this.#session.end()
     this.#socket.destroy()
   }
 
-  #connect(): ClientHttp2Session {
-    const socket = this.#socket
-    const session = connect(`https://${this.#authority}`, {
-      createConnection: () => socket,
-      settings: {
-        enablePush: false,
-        initialWindowSize: this.#windowBytes,
-        maxHeaderListSize: MAX_HEADER_BLOCK_BYTES,
-      },
-      maxSendHeaderBlockLength: MAX_HEADER_BLOCK_BYTES,
-      maxHeaderListPairs: MAX_ANSWER_HEADERS,
-    })
-    session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW_BYTES))
-    session.on('remoteSettings', ({ maxConcurrentStreams }) =>
-      this.#events.peerTakes(maxConcurrentStreams ?? Number.POSITIVE_INFINITY),
-    )
-    session.once('goaway', () => this.#events.goingAway())
-    session.on('error', (error: Error) => {
-      this.#whyEnded ??= error
-    })
-    session.once('close', () => {
-      this.#liveness.stop()
-      this.#socket.destroy()
-      this.#events.closed()
-    })
-    return session
+  #closed(): void {
+    this.#liveness.stop()
+    this.#session.end()
+    this.#events.closed()
+  }
+
+  #begin(): Http2Session {
+    const events: SessionEvents = {
+      onPeerLimit: (streams) => this.#events.peerTakes(streams),
+      onGoAway: () => this.#events.goingAway(),
+      onPong: (payload) => this.#pings.answered(payload),
+      onFailure: (error) => this.end(error),
+    }
+    const options = {
+      role: 'client',
+      streamWindowBytes: this.#windowBytes,
+      connectionWindowBytes: CONNECTION_WINDOW_BYTES,
+      maxPeerStreams: 0,
+      maxHeadBytes: MAX_HEADER_BLOCK_BYTES,
+      maxHeadFields: MAX_ANSWER_HEADERS,
+      nowMs: () => this.#options.clock.monotonicMs(),
+    } as const
+    return new SocketTransport(this.#socket, options, events).session
   }
 
   #optionsOfStreams(): StreamOptions {
@@ -170,6 +168,6 @@ export class H2Connection {
   #setWindow(bytes: number): void {
     if (!this.isUsable) return
     this.#windowBytes = bytes
-    this.#session.settings({ initialWindowSize: bytes })
+    this.#session.setStreamWindow(bytes)
   }
 }

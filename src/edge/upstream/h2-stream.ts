@@ -1,9 +1,11 @@
 /** One request and its answer on an HTTP/2 connection. */
-import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2'
-import { letGo } from '../../serving/let-go.ts'
+import type { Http2Session } from '../../http2/session.ts'
+import type { Http2Stream, StreamHandler } from '../../http2/stream.ts'
+import { ErrorCode, errorName } from '../../http2/wire.ts'
 import { AnswerBody } from './answer-body.ts'
-import { addPairs, type HeaderRecord, pairsOf } from './header-pairs.ts'
+import { RequestSending } from './request-sending.ts'
 import {
+  type AnswerReader,
   type AnswerSource,
   type HeaderPairs,
   type UpstreamAnswer,
@@ -11,11 +13,6 @@ import {
   type UpstreamRequest,
 } from './upstream.ts'
 import { brokenBy } from './upstream-error.ts'
-
-const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
-
-/** One for all: its stack would say nothing. */
-const requestCutOff = new UpstreamError('broken', 'the request was cut off')
 
 /** Asking twice changes nothing. */
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -30,7 +27,7 @@ export type StreamOutcome = UpstreamAnswer | StreamFailure
 
 /** The same for all streams of a connection. */
 export interface StreamOptions {
-  readonly session: ClientHttp2Session
+  readonly session: Http2Session
   readonly authority: string
   /** Why the connection was lost, where it was. */
   readonly whyLost: () => Error | undefined
@@ -42,9 +39,6 @@ export interface StreamOptions {
   readonly onClose: () => void
 }
 
-/** Node hands over the raw headers too; its types do not say so. */
-type HeadersEvent = [headers: IncomingHttpHeaders, flags: number, raw: string[]]
-
 /** Rejects with the reason of the request's signal only; everything else is an outcome. */
 export function sendOnStream(request: UpstreamRequest, options: StreamOptions): Promise<StreamOutcome> {
   const { signal } = request
@@ -52,154 +46,178 @@ export function sendOnStream(request: UpstreamRequest, options: StreamOptions): 
     options.onClose()
     return Promise.reject(signal.reason)
   }
-  let stream: ClientHttp2Stream
-  try {
-    stream = start(request, options)
-  } catch (error) {
-    options.onClose()
-    const { closed, destroyed } = options.session
-    return Promise.resolve({ failure: brokenBy(error), mayRetry: closed || destroyed })
-  }
-  return new Promise((resolve, reject) => new H2Stream(stream, request, options, resolve, reject))
+  return new Promise((resolve, reject) => {
+    try {
+      new AnsweredStream(request, options, resolve, reject)
+    } catch (error) {
+      options.onClose()
+      resolve({ failure: brokenBy(error), mayRetry: options.session.isOver })
+    }
+  })
 }
 
-function start({ method, target, headers, body, trailers }: UpstreamRequest, options: StreamOptions) {
-  const record = Object.create(null) as HeaderRecord
-  record[':method'] = method
-  record[':scheme'] = 'https'
-  record[':authority'] = options.authority
-  record[':path'] = target
-  const waitForTrailers = body !== undefined && trailers !== undefined
-  return options.session.request(addPairs(record, headers), { endStream: body === undefined, waitForTrailers })
-}
-
-class H2Answer implements UpstreamAnswer {
-  readonly status: number
-  readonly headers: HeaderPairs
-  readonly source: H2Stream
-  #body: AnswerBody | undefined
-
-  constructor(status: number, headers: HeaderPairs, source: H2Stream) {
-    this.status = status
-    this.headers = headers
-    this.source = source
-  }
-
-  get body(): AnswerBody {
-    this.#body ??= new AnswerBody(this.source)
-    return this.#body
-  }
-
-  trailers(): HeaderPairs {
-    return this.source.trailers
-  }
-}
-
-class H2Stream implements AnswerSource {
-  readonly stream: ClientHttp2Stream
+class AnsweredStream implements StreamHandler, AnswerSource, UpstreamAnswer {
+  status = 0
+  headers: HeaderPairs = []
   readonly #request: UpstreamRequest
   readonly #options: StreamOptions
+  readonly #resolve: (outcome: StreamOutcome) => void
   readonly #reject: (reason: Error) => void
-  #error: Error | undefined
-  #isAnswered = false
+  readonly #stream: Http2Stream
+  #trailers: HeaderPairs = []
+  #sending: RequestSending | undefined
+  #reader: AnswerReader | undefined
+  #body: AnswerBody | undefined
   #bodyFailed = false
-  trailers: HeaderPairs = []
+  #isCancelled = false
+  #isComplete = false
+  #isTold = false
 
   constructor(
-    stream: ClientHttp2Stream,
     request: UpstreamRequest,
     options: StreamOptions,
     resolve: (outcome: StreamOutcome) => void,
     reject: (reason: Error) => void,
   ) {
-    this.stream = stream
     this.#request = request
     this.#options = options
+    this.#resolve = resolve
     this.#reject = reject
+    this.#stream = options.session.open(headOf(request, options.authority), this, request.body === undefined)
     request.signal.addEventListener('abort', this.#onAbort, { once: true })
-    // Not by `once`, for what comes once anyway: on these streams taking a listener away costs more than adding it.
-    stream.on('response', (...[headers, , raw]: HeadersEvent) => {
-      this.#isAnswered = true
-      resolve(new H2Answer(Number(headers[':status']), pairsOf(raw), this))
-    })
-    stream.on('trailers', (...[, , raw]: HeadersEvent) => {
-      this.trailers = pairsOf(raw)
-    })
-    stream.on('error', (error) => {
-      this.#error ??= error
-    })
-    stream.on('close', () => {
-      request.signal.removeEventListener('abort', this.#onAbort)
-      if (!this.#isAnswered && this.#isRefused) options.onRefused()
-      options.onClose()
-      if (!this.#isAnswered) resolve(this.#failure())
-      letGo(stream)
-    })
-    if (request.body !== undefined) this.#send(request.body)
+    if (request.body !== undefined)
+      this.#sending = new RequestSending(request, request.body, this.#stream, this.#onBodyCut)
   }
 
+  get source(): AnswerSource {
+    return this
+  }
+
+  get body(): AnswerBody {
+    this.#body ??= new AnswerBody(this)
+    return this.#body
+  }
+
+  trailers(): HeaderPairs {
+    return this.#trailers
+  }
+
+  read(reader: AnswerReader): void {
+    this.#reader = reader
+    if (this.#stream.isClosed) this.#tellEnd()
+    else this.#stream.resume()
+  }
+
+  pause(): void {
+    this.#stream.pause()
+  }
+
+  resume(): void {
+    this.#stream.resume()
+  }
+
+  /** The peer learns of it at once, whatever is still to be sent or read. */
+  cancel(): void {
+    this.#isCancelled = true
+    this.#breakOff()
+  }
+
+  onHead(fields: readonly string[], status: number): void {
+    // Until somebody reads.
+    this.#stream.pause()
+    this.status = status
+    this.headers = pairsFrom(fields)
+    this.#resolve(this)
+  }
+
+  onData(piece: Buffer): void {
+    this.#reader?.data(piece)
+  }
+
+  onEnd(trailers: readonly string[]): void {
+    this.#trailers = pairsFrom(trailers)
+    this.#isComplete = true
+    this.#tellEnd()
+  }
+
+  onDrain(): void {
+    this.#sending?.resume()
+  }
+
+  onSent(): void {}
+
+  onClose(): void {
+    this.#request.signal.removeEventListener('abort', this.#onAbort)
+    this.#sending?.stop()
+    const isAnswered = this.status !== 0
+    if (!isAnswered && this.#isRefused) this.#options.onRefused()
+    this.#options.onClose()
+    if (isAnswered) this.#tellEnd()
+    else this.#resolve(this.#failure())
+  }
   readonly #onAbort = (): void => {
     this.#reject(this.#request.signal.reason as Error)
-    this.cancel()
+    this.#breakOff()
   }
 
-  /**
-   * The peer learns of it at once, whatever is still to be sent or read. A body that is not out yet must not look complete, and
-   * closing a stream of Node ends its body in good order first: only destroying it with an error does not.
-   */
-  cancel(): void {
-    const { stream } = this
-    if (!stream.closed && !stream.destroyed) this.#options.onCancel()
-    if (!stream.writableFinished) stream.destroy(requestCutOff)
-    else if (!stream.closed) stream.close(NGHTTP2_CANCEL)
-    stream.destroy()
+  /** Some servers take a body for complete whose stream is only cancelled; one that is not out yet must not look so. */
+  #breakOff(): void {
+    // An answer that has been told whole takes its client with it, and needs no end by force.
+    if (this.#stream.isClosed || (this.#isComplete && this.#stream.isSendingOver)) return
+    this.#options.onCancel()
+    this.#stream.reset(this.#stream.isSendingOver ? ErrorCode.cancel : ErrorCode.internalError)
   }
 
-  #send(body: NonNullable<UpstreamRequest['body']>): void {
-    const { stream } = this
-    const cut = (): void => {
-      if (body.readableEnded) return
-      this.#bodyFailed = true
-      this.cancel()
-    }
-    const { trailers } = this.#request
-    if (trailers !== undefined)
-      stream.once('wantTrailers', () => stream.sendTrailers(addPairs(Object.create(null) as HeaderRecord, trailers())))
-    body.once('error', cut)
-    body.once('close', cut)
-    // Whoever has answered may refuse the rest of the body, and what is written after that would be an error of its own.
-    stream.once('aborted', () => body.unpipe(stream))
-    stream.once('close', () => {
-      body.unpipe(stream)
-      body.removeListener('error', cut)
-      body.removeListener('close', cut)
-    })
-    if (body.destroyed) cut()
-    else body.pipe(stream)
+  /** Once, and not before somebody reads. */
+  #tellEnd(): void {
+    const reader = this.#reader
+    if (reader === undefined || this.#isCancelled || this.#isTold) return
+    this.#isTold = true
+    if (this.#isComplete) reader.end()
+    else reader.broken(this.#fault())
   }
 
-  /** What cut the answer off; `undefined` where nothing did. */
-  fault(): UpstreamError | undefined {
+  readonly #onBodyCut = (): void => {
+    this.#bodyFailed = true
+    this.#breakOff()
+  }
+
+  /** What cut the answer off. */
+  #fault(): UpstreamError {
     if (this.#bodyFailed) return new UpstreamError('broken', 'the body of the request ended before it was complete')
-    // What ends with its connection has the code CANCEL, and no error.
-    if (this.stream.rstCode === NGHTTP2_NO_ERROR && this.#error === undefined) return undefined
-    return brokenBy(this.#options.whyLost() ?? this.#error)
+    const lost = this.#options.whyLost()
+    if (lost !== undefined || this.#options.session.isOver) return brokenBy(lost)
+    return brokenBy(new Error(`it has ended the stream with ${errorName(this.#stream.resetCode ?? 0)}`))
   }
 
   /** The second: by a server that has no memory left for this connection, before it looks at the request. */
   get #isRefused(): boolean {
-    const { rstCode } = this.stream
-    return rstCode === NGHTTP2_REFUSED_STREAM || rstCode === NGHTTP2_ENHANCE_YOUR_CALM
+    const { resetCode } = this.#stream
+    return resetCode === ErrorCode.refusedStream || resetCode === ErrorCode.enhanceYourCalm
   }
 
   #failure(): StreamFailure {
     const { method, body } = this.#request
-    const isCertain = this.stream.rstCode === NGHTTP2_REFUSED_STREAM || safeMethods.has(method)
-    const isRefused = this.#isRefused && isCertain
+    const isSafe = safeMethods.has(method)
+    const isRefused = this.#isRefused && (this.#stream.resetCode === ErrorCode.refusedStream || isSafe)
     const isUntouched = body === undefined || !body.readableDidRead
-    const { closed, destroyed } = this.#options.session
-    const isLost = (closed || destroyed) && body === undefined && safeMethods.has(method)
-    const mayRetry = isUntouched && !this.#bodyFailed && (isRefused || isLost)
-    return { failure: this.fault() ?? brokenBy(undefined), mayRetry }
+    const isLost = this.#options.session.isOver && body === undefined && isSafe
+    return { failure: this.#fault(), mayRetry: isUntouched && !this.#bodyFailed && (isRefused || isLost) }
   }
+}
+
+function headOf({ method, target, headers }: UpstreamRequest, authority: string): string[] {
+  const fields = [':method', method, ':scheme', 'https', ':authority', authority, ':path', target]
+  for (const [name, value] of headers) fields.push(name, value)
+  return fields
+}
+
+/** Pseudo fields are not headers. */
+function pairsFrom(fields: readonly string[]): HeaderPairs {
+  const pairs: [string, string][] = []
+  for (let index = 0; index + 1 < fields.length; index += 2) {
+    const name = fields[index] as string
+    if (!name.startsWith(':')) pairs.push([name, fields[index + 1] as string])
+  }
+  return pairs
 }

@@ -83,13 +83,12 @@ describe('when another connection is opened', () => {
     expect(core.wanted(0)).toBe(1)
   })
 
-  it('is not while too many still drain', () => {
+  it('is also while as many still drain as may', () => {
     const core = new PoolCore({ maxDraining: 1 })
     const id = opened(core)
     core.place()
     core.drain(id)
-    expect(core.wanted(1)).toBe(0)
-    core.closed(id)
+    expect(core.expired(1)).toEqual([])
     expect(core.wanted(1)).toBe(1)
   })
 })
@@ -122,6 +121,21 @@ describe('the end of a connection', () => {
     expect(core.expired(1)).toEqual([id])
   })
 
+  it('comes for the oldest with its streams where too many drain, and for no more of them than must go', () => {
+    const core = new PoolCore({ maxStreams: 1, maxDraining: 2 })
+    const [first, second, third, idle] = [opened(core), opened(core), opened(core), opened(core)]
+    const taking = opened(core)
+    placeMany(core, 4)
+    core.finished(idle, 0)
+    for (const id of [idle, third, second]) core.drain(id)
+    expect(core.expired(1)).toEqual([idle])
+    core.drain(first)
+    expect(core.expired(1)).toEqual([first, idle])
+    for (const id of core.expired(1)) core.closed(id)
+    expect(core.expired(1)).toEqual([])
+    expect([core.connections, core.place()]).toEqual([3, taking])
+  })
+
   it('comes for one that is still being opened when all are to drain', () => {
     const core = new PoolCore()
     const id = core.opening()
@@ -133,16 +147,28 @@ describe('the end of a connection', () => {
 })
 
 type Step = {
-  readonly step: 'place' | 'open' | 'opened' | 'finish' | 'drain' | 'close' | 'peer'
+  readonly step: 'place' | 'open' | 'opened' | 'finish' | 'drain' | 'close' | 'peer' | 'review'
   readonly pick: number
 }
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.record({
-    step: fc.constantFrom('place' as const, 'place', 'open', 'opened', 'finish', 'drain', 'close', 'peer'),
+    step: fc.constantFrom(
+      'place' as const,
+      'place',
+      'open',
+      'open',
+      'opened',
+      'opened',
+      'finish',
+      'drain',
+      'close',
+      'peer',
+      'review',
+    ),
     pick: fc.nat(50),
   }),
-  { maxLength: 200 },
+  { maxLength: 200, size: 'max' },
 )
 
 interface Twin {
@@ -153,7 +179,7 @@ interface Twin {
 
 /** The rules in their plainest form, beside the core. */
 class Model {
-  readonly core = new PoolCore({ maxStreams: 4, spareStreams: 2, maxConnections: 3, maxDraining: 2 })
+  readonly core = new PoolCore({ maxStreams: 4, spareStreams: 2, maxConnections: 3, maxDraining: 1 })
   readonly twins = new Map<number, Twin>()
   #peerTakes = 4
 
@@ -161,6 +187,7 @@ class Model {
     const [id, twin] = [...this.twins][pick % Math.max(1, this.twins.size)] ?? []
     if (step === 'place') this.#place()
     else if (step === 'open') this.#open(pick % 4)
+    else if (step === 'review') this.#review()
     else if (id !== undefined && twin !== undefined) this.#change(step, id, twin, pick)
   }
 
@@ -176,9 +203,21 @@ class Model {
     const usable = [...this.twins.values()].filter(({ state }) => state !== 'draining')
     expect(wanted).toBeGreaterThanOrEqual(0)
     expect(usable.length + wanted).toBeLessThanOrEqual(3)
-    if (this.twins.size - usable.length >= 2) expect(wanted).toBe(0)
+    if (usable.length === 0 && waiting > 0) expect(wanted).toBeGreaterThan(0)
     for (let count = wanted; count > 0; count--)
       this.twins.set(this.core.opening(), { state: 'opening', streams: 0, capacity: this.#peerTakes })
+  }
+
+  #review(): void {
+    const draining = [...this.twins].filter(([, { state, streams }]) => state === 'draining' && streams > 0)
+    const expired = this.core.expired(0)
+    const cut = draining.filter(([id]) => expired.includes(id))
+    expect(cut).toEqual(draining.slice(0, Math.max(0, draining.length - 1)))
+    for (const id of expired) {
+      this.core.closed(id)
+      expect(this.twins.get(id)?.state).toBe('draining')
+      this.twins.delete(id)
+    }
   }
 
   #change(step: Step['step'], id: number, twin: Twin, pick: number): void {

@@ -12,7 +12,10 @@ export const MAX_STREAMS_PER_UPSTREAM = 90
 export const SPARE_STREAMS = 20
 /** Connections of one pool that take requests: streams for 2,880 watches, far above what the pods of a node hold. */
 export const MAX_POOL_CONNECTIONS = 32
-/** Connections of one pool that only let their streams end: a long watch after each GOAWAY must not pile up without end. */
+/**
+ * Connections of one pool that only let their streams end: a long watch after each GOAWAY must not pile up without end.
+ * Beyond, the oldest is ended, and whoever watches there comes again.
+ */
 export const MAX_DRAINING_CONNECTIONS = 64
 /** Below the 90 s after which a kube-apiserver ends an idle connection, so that no request meets that end. */
 export const IDLE_UPSTREAM_MS = 60_000
@@ -85,7 +88,7 @@ export class PoolCore {
 
   /** How many connections to open now, for those that wait and a few more. */
   wanted(waiting: number): number {
-    const { maxStreams, spareStreams, maxConnections, maxDraining } = this.#limits
+    const { maxStreams, spareStreams, maxConnections } = this.#limits
     let used = 0
     let free = 0
     let usable = 0
@@ -97,8 +100,7 @@ export class PoolCore {
       free += Math.max(0, member.capacity - member.streams)
       capacity = Math.max(1, Math.min(capacity, member.capacity))
     }
-    const isIdle = waiting === 0 && used === 0
-    if (isIdle || this.#count('draining') >= maxDraining) return 0
+    if (waiting === 0 && used === 0) return 0
     const spare = Math.max(1, Math.min(spareStreams, Math.floor((capacity * spareStreams) / maxStreams)))
     const missing = Math.ceil((waiting + spare - free) / capacity)
     return Math.max(0, Math.min(missing, maxConnections - usable))
@@ -152,11 +154,16 @@ export class PoolCore {
     this.#members.delete(id)
   }
 
-  /** Connections to end now: drained, or idle for long. */
+  /** Connections to end now: drained, idle for long, or the oldest of too many that drain. */
   expired(nowMs: number): readonly number[] {
+    let excess = -this.#limits.maxDraining
+    for (const { state, streams } of this.#members.values()) if (state === 'draining' && streams > 0) excess += 1
     const isExpired = ({ state, streams, idleSinceMs }: Member): boolean => {
-      if (state === 'opening' || streams > 0) return false
-      return state === 'draining' || nowMs - idleSinceMs >= this.#limits.idleMs
+      if (state === 'opening') return false
+      if (streams === 0) return state === 'draining' || nowMs - idleSinceMs >= this.#limits.idleMs
+      if (state !== 'draining' || excess <= 0) return false
+      excess -= 1
+      return true
     }
     return [...this.#members].filter(([, member]) => isExpired(member)).map(([id]) => id)
   }

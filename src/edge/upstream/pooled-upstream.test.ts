@@ -4,7 +4,7 @@ import { constants, type ServerHttp2Stream } from 'node:http2'
 import { PassThrough, Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { Registry } from 'prom-client'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makeCa } from '../../../test/contract/edge-hub.ts'
 import { issuePair, type UpstreamCall, UpstreamWorld, upstreamRequest } from '../../../test/contract/upstream-world.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
@@ -95,15 +95,15 @@ describe('what passes', () => {
     expect(await text(body)).toBe('conflict')
   })
 
-  it('the first of several values where HTTP knows one only', async () => {
+  it('every value of a header that stands several times', async () => {
     const call = nextCall()
     const headers = [
-      ['authorization', 'Bearer a'],
-      ['authorization', 'Bearer b'],
+      ['impersonate-group', 'a'],
+      ['impersonate-group', 'b'],
     ] as const
     const answered = world.upstream().request(upstreamRequest({ headers }))
     const { raw, stream } = await call
-    expect(raw.filter((_, index) => raw[index - 1] === 'authorization')).toEqual(['Bearer a'])
+    expect(raw.filter((_, index) => raw[index - 1] === 'impersonate-group')).toEqual(['a', 'b'])
     answerOk(stream)
     await whole(answered)
   })
@@ -277,20 +277,17 @@ describe('a client that goes', () => {
   it('gets an answer whole that came before all of its body was read', async () => {
     const call = nextCall()
     const body = new PassThrough()
-    const pipe = vi.spyOn(body, 'pipe')
     const answered = world.upstream().request(upstreamRequest({ method: 'POST', body }))
     body.write('some')
     const { stream } = await call
-    const sink = pipe.mock.calls[0]?.[0] as PassThrough
-    const refused = once(sink, 'aborted')
-    // In the moment in which no more is taken, and the stream has not finished.
-    sink.once('aborted', () => process.nextTick(() => body.write('more')))
     stream.respond({ ':status': 413 })
     // More than is held here while nobody reads it.
     stream.end(Buffer.alloc(100_000))
     stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR))
     const answer = await answered
-    await refused
+    body.write('more')
+    await once(stream, 'close')
+    body.write('still more')
     expect(await buffer(answer.body)).toHaveLength(100_000)
   })
 

@@ -26,19 +26,21 @@ const kindOfRefusal: Readonly<Record<OpenError['code'], UpstreamErrorKind>> = {
 export function connectFailure(cause: unknown): UpstreamError {
   if (cause instanceof UpstreamError) return cause
   const refusal = refusalIn(cause)
-  if (refusal === undefined) return new UpstreamError('unreachable', `the API server: ${messageOf(cause)}`, { cause })
+  if (refusal === undefined) return new UpstreamError('unreachable', messageOf(cause), { cause })
   const kind = kindOfRefusal[refusal.code]
   const message = kind === 'offline' ? refusal.message : `through the tunnel: ${refusal.message}`
   return new UpstreamError(kind, message, { cause })
 }
 
-/** A connection that ended under a request. */
+/** What a request has met whose connection ended. */
+export const brokeOff = 'the connection to the API server broke before the answer was complete'
+
+/** A connection that ended under a request: unlike those of the other kinds, its message is told to clients as it stands. */
 export function brokenBy(cause: unknown): UpstreamError {
   if (cause instanceof UpstreamError) return cause
   if (cause === undefined)
     return new UpstreamError('broken', 'the connection to the API server was closed before the answer was complete')
-  const message = `the connection to the API server broke before the answer was complete: ${messageOf(cause)}`
-  return new UpstreamError('broken', message, { cause })
+  return new UpstreamError('broken', `${brokeOff}: ${messageOf(cause)}`, { cause })
 }
 
 /** TLS puts what happened below it into errors of its own. */

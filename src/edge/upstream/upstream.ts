@@ -39,13 +39,24 @@ export interface UpstreamAnswer {
   trailers(): HeaderPairs
 }
 
-/** The bytes of an answer as they come. Their end alone does not mean that they are all. */
+/** The bytes of an answer as they come. */
 export interface AnswerSource {
-  readonly stream: Readable
-  /** Asked when the stream has ended or closed: what cut it off, if anything did. */
-  fault(): UpstreamError | undefined
-  /** Nobody reads on. */
+  /** Begins; to be called once. What has come meanwhile comes in the same turn. */
+  read(reader: AnswerReader): void
+  /** Nothing more comes until `resume`, but for the end of an answer that is cut off. */
+  pause(): void
+  resume(): void
+  /** Nobody reads on: the reader hears nothing more. */
   cancel(): void
+}
+
+/** Hears one of `end` and `broken`, once and last. */
+export interface AnswerReader {
+  data(piece: Buffer): void
+  /** That was all of it. */
+  end(): void
+  /** It was cut off. */
+  broken(fault: UpstreamError): void
 }
 
 export interface UpgradeAnswer {

@@ -1,6 +1,11 @@
 /** Pings the far end of an HTTP/2 connection: TCP alone does not notice a peer that has lost its power. */
-import type { Http2Session } from 'node:http2'
 import type { Clock } from '../../telemetry/clock.ts'
+
+/** A session of Node is one. */
+export interface Pingable {
+  readonly destroyed: boolean
+  ping(callback: (error: Error | null, durationMs: number) => void): unknown
+}
 
 export interface LivenessOptions {
   readonly clock: Clock
@@ -13,14 +18,14 @@ export interface LivenessOptions {
 }
 
 export class Http2Liveness {
-  readonly #session: Pick<Http2Session, 'ping' | 'destroyed'>
+  readonly #session: Pingable
   readonly #options: LivenessOptions
   #lastSignMs: number
   #seenBytes = 0
   #cancel = (): void => {}
   #rttMs: number | undefined
 
-  constructor(session: Pick<Http2Session, 'ping' | 'destroyed'>, options: LivenessOptions) {
+  constructor(session: Pingable, options: LivenessOptions) {
     this.#session = session
     this.#options = options
     this.#lastSignMs = options.clock.monotonicMs()

@@ -1,0 +1,129 @@
+/** A client's connection of HTTP/2: its exchanges, its signs of life and its end. */
+import type { TLSSocket } from 'node:tls'
+import type { SessionEvents } from '../http2/session-options.ts'
+import { SessionPings } from '../http2/session-pings.ts'
+import { SocketTransport } from '../http2/socket-transport.ts'
+import type { Http2Stream } from '../http2/stream.ts'
+import type { Clock } from '../telemetry/clock.ts'
+import type { Peer, StreamingExchange } from './exchange.ts'
+import { Http2Exchange } from './http2-exchange.ts'
+import { endWhenIdle, type WatchedSession } from './idle-session.ts'
+import { MAX_REQUEST_HEADER_BYTES, MAX_REQUEST_HEADERS, MAX_STREAMS_PER_CONNECTION } from './limits.ts'
+
+/** Enough for the largest body without a stop; the default of 64 KiB makes large lists crawl. */
+const streamWindowBytes = 1024 * 1024
+const connectionWindowBytes = 16 * 1024 * 1024
+
+export interface Http2ConnectionOptions {
+  readonly peer: Peer
+  readonly clock: Clock
+  readonly pingMs: number | undefined
+  serve(exchange: StreamingExchange): void
+}
+
+export class Http2Connection implements WatchedSession {
+  readonly #socket: TLSSocket
+  readonly #options: Http2ConnectionOptions
+  readonly #transport: SocketTransport
+  readonly #pings: SessionPings
+  readonly #date: () => string
+  #exchanges = 0
+  #isLeaving = false
+  idleSinceMs: number
+
+  constructor(socket: TLSSocket, options: Http2ConnectionOptions) {
+    const { clock, pingMs } = options
+    this.#socket = socket
+    this.#options = options
+    this.#date = dateOf(clock)
+    this.idleSinceMs = clock.monotonicMs()
+    const limits = {
+      maxPeerStreams: MAX_STREAMS_PER_CONNECTION,
+      maxHeadBytes: MAX_REQUEST_HEADER_BYTES,
+      maxHeadFields: MAX_REQUEST_HEADERS,
+    }
+    const windows = { streamWindowBytes, connectionWindowBytes }
+    const nowMs = (): number => clock.monotonicMs()
+    this.#transport = new SocketTransport(socket, { role: 'server', ...limits, ...windows, nowMs }, this.#events())
+    this.#pings = new SessionPings(this.#transport.session, clock)
+    const stopWatching = endWhenIdle(this, clock, pingMs)
+    socket.once('close', stopWatching)
+    // A client that breaks the connection is told by the end of its exchanges.
+    socket.on('error', () => {})
+    // Nothing comes any more, so nobody waits for what is under way.
+    socket.once('end', () => socket.destroy())
+  }
+
+  get openStreams(): number {
+    return this.#exchanges
+  }
+
+  ping(callback: () => void): void {
+    this.#pings.ping(callback)
+  }
+
+  /** Asks the client to go elsewhere and waits for what is under way. */
+  close(): void {
+    this.#isLeaving = true
+    this.#transport.session.leave()
+    this.#endIfIdle()
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  #events(): SessionEvents {
+    return {
+      onStream: (stream, fields, hasBody) => this.#begin(stream, fields, hasBody),
+      onPeerLimit: () => {},
+      // A client that is about to go: what it has asked for is answered, then there is nobody left.
+      onGoAway: () => this.close(),
+      onPong: (payload) => this.#pings.answered(payload),
+      onFailure: () => this.#end(),
+    }
+  }
+
+  #begin(stream: Http2Stream, fields: readonly string[], hasBody: boolean): Http2Exchange {
+    this.#exchanges += 1
+    const { peer, serve } = this.#options
+    const exchange = new Http2Exchange(stream, fields, {
+      peer,
+      hasBody,
+      date: this.#date,
+      onClose: () => {
+        this.#exchanges -= 1
+        this.idleSinceMs = this.#options.clock.monotonicMs()
+        this.#endIfIdle()
+      },
+    })
+    // Served when the stream knows its handler, and all that came in one piece has been read.
+    process.nextTick(() => {
+      if (!exchange.ending.aborted) serve(exchange)
+    })
+    return exchange
+  }
+
+  #endIfIdle(): void {
+    if (this.#isLeaving && this.#exchanges === 0) this.#end()
+  }
+
+  /** After what is still to be sent. */
+  #end(): void {
+    process.nextTick(() => this.#socket.destroySoon())
+  }
+}
+
+/** Now, as HTTP writes it; worked out once a second. */
+function dateOf(clock: Clock): () => string {
+  let second = -1
+  let text = ''
+  return () => {
+    const nowSecond = Math.floor(clock.nowMs() / 1000)
+    if (nowSecond !== second) {
+      second = nowSecond
+      text = new Date(second * 1000).toUTCString()
+    }
+    return text
+  }
+}
