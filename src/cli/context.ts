@@ -21,4 +21,6 @@ export interface CommandContext {
   readonly signals: Pick<EventEmitter, 'on' | 'off'>
   /** Ends the process at once. */
   readonly exit: (code: number) => void
+  /** Hears once a role serves. */
+  readonly onReady?: () => void
 }

@@ -25,7 +25,6 @@ import type { CommandContext } from './context.ts'
 import { DataDir } from './data-dir.ts'
 import { edgeNetworkSettings, filterSettings } from './edge-network-settings.ts'
 import { CommandError, UsageError } from './failure.ts'
-import { runKonnectivityAgent } from './konnectivity-agent.ts'
 import { LiveSettings } from './live-settings.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
 import { readStandardInput } from './standard-input.ts'
@@ -144,7 +143,10 @@ interface EdgeSettings {
 async function runEdge(context: CommandContext, { read, hasFile }: EdgeSettings): Promise<void> {
   const config = read()
   checkHubs(config)
-  if (config.konnectivityServer !== undefined) return await runKonnectivityAgent(context, config)
+  if (config.konnectivityServer !== undefined) {
+    const { runKonnectivityAgent } = await import('./konnectivity-agent.ts')
+    return await runKonnectivityAgent(context, config)
+  }
   const { clock } = context
   const brought = broughtPaths(config)
   const network = edgeNetworkSettings(config, context.environment)
@@ -201,6 +203,8 @@ async function runEdge(context: CommandContext, { read, hasFile }: EdgeSettings)
     health.addReadiness('data-dir', () => dataDir.health())
     health.addReadiness('identity', () => edge.health())
     health.addReadiness('endpoint', () => edge.endpointHealth())
+    if (network.endpoint?.writeKubeconfigs === true)
+      health.addReadiness('kube-proxy-token', () => edge.kubeProxyTokenHealth())
   })
 }
 

@@ -4,12 +4,17 @@
  */
 import { systemClock } from '../telemetry/clock.ts'
 import { runProgram } from './program.ts'
+import { holdYoungGeneration, letYoungGenerationGrow } from './young-generation.ts'
 
 // Whoever reads our output may go away; that is no reason to stop serving, and nothing can be told any more. A command
 // whose output is its purpose looks at each write instead (see print.ts).
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
-process.exitCode = await runProgram(process.argv.slice(2), {
+const args = process.argv.slice(2)
+// Before its code is loaded: a node has little memory to give, and other roles are started on machines that have more.
+if (args[0] === 'edge') holdYoungGeneration()
+
+process.exitCode = await runProgram(args, {
   environment: process.env,
   workingDir: process.cwd(),
   stdout: process.stdout,
@@ -17,4 +22,5 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   clock: systemClock,
   signals: process,
   exit: (code) => process.exit(code),
+  onReady: letYoungGenerationGrow,
 })

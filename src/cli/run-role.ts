@@ -53,9 +53,10 @@ export async function runRole(
   const logger = componentLogger(run.logger, run.name)
   const lifecycle = new Lifecycle({ parts: run.parts, clock: context.clock, logger, drainLimitMs: run.drainTimeoutMs })
   prepare(lifecycle)
-  const stop = stopOnSignals(context, logger)
+  const stop = stopOnSignals(context, logger, run.drainTimeoutMs)
   try {
     await lifecycle.run(stop.signal, () => {
+      context.onReady?.()
       run.onReady()
       logger.info('ready')
     })

@@ -9,10 +9,16 @@ function listening() {
   const clock = new ManualClock()
   const exits: number[] = []
   const silent = { write: () => {} }
+  const lines: string[] = []
   const context = { environment: {}, workingDir: '/', stdout: silent, stderr: silent, clock, signals }
-  const logger = createLogger({ level: 'fatal', format: 'json', destination: silent, clock })
-  const stop = stopOnSignals({ ...context, exit: (code) => exits.push(code) }, logger)
-  return { signals, clock, exits, stop }
+  const logger = createLogger({
+    level: 'info',
+    format: 'json',
+    destination: { write: (line) => lines.push(line) },
+    clock,
+  })
+  const stop = stopOnSignals({ ...context, exit: (code) => exits.push(code) }, logger, 10_000)
+  return { signals, clock, exits, stop, lines }
 }
 
 describe('stopOnSignals', () => {
@@ -48,6 +54,13 @@ describe('stopOnSignals', () => {
     await clock.advance(SIGNAL_ECHO_MS)
     signals.emit(name, name)
     expect(exits).toEqual([code])
+  })
+
+  it('says until when it waits for what is under way', () => {
+    const { signals, clock, lines } = listening()
+    signals.emit('SIGTERM', 'SIGTERM')
+    const until = new Date(clock.nowMs() + 10_000).toISOString()
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ signal: 'SIGTERM', until }])
   })
 
   it('stops listening when released', () => {

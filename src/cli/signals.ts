@@ -22,14 +22,16 @@ export interface StopRequest {
   release(): void
 }
 
-export function stopOnSignals(context: CommandContext, logger: Logger): StopRequest {
+/** What is under way at a clean stop may go on for `drainLimitMs`. */
+export function stopOnSignals(context: CommandContext, logger: Logger, drainLimitMs: number): StopRequest {
   const { clock, signals, exit } = context
   const controller = new AbortController()
   let first: { readonly name: StopSignal; readonly atMs: number } | undefined
   const onSignal = (name: StopSignal): void => {
     if (first === undefined) {
       first = { name, atMs: clock.monotonicMs() }
-      logger.info({ signal: name }, 'stopping; a second signal ends the process at once')
+      const until = new Date(clock.nowMs() + drainLimitMs).toISOString()
+      logger.info({ signal: name, until }, 'stopping; a second signal ends the process at once')
       controller.abort(new Error(`stopped by ${name}`))
       return
     }

@@ -77,6 +77,8 @@ export interface EdgeEndpoint {
   /** In the order in which they start. */
   readonly parts: readonly Part[]
   readonly health: () => Health
+  /** Of the token file of kube-proxy, where one is kept. */
+  readonly kubeProxyTokenHealth: () => Health
   readonly status: () => EdgeEndpointStatus | undefined
   /** Counts for running watches too. */
   readonly configureFilters: (settings: FilterSettings) => void
@@ -148,6 +150,7 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
     // The way up and what the run before has left before the ports, and after them what names the port.
     parts: [certificates, upstream, viewFile, ports, ...guides.parts],
     health,
+    kubeProxyTokenHealth: guides.tokenHealth,
     status: () => {
       if (endpoint === undefined) return undefined
       const rest = { certificates: certificates.status, upstream: upstream.status, ...guides.status() }

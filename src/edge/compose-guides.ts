@@ -5,6 +5,7 @@ import { caBundleSha256 } from '../identity/join-token.ts'
 import { addressesOfThisMachine } from '../network/own-addresses.ts'
 import { isSpecialAddress } from '../network/special-address.ts'
 import type { Clock } from '../telemetry/clock.ts'
+import { HEALTHY, type Health } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import type { NodeCertificates } from './certificates/node-certificates.ts'
@@ -43,6 +44,8 @@ export interface GuideStatus {
 export interface Guides {
   readonly parts: readonly Part[]
   readonly status: () => GuideStatus
+  /** Of the token file of kube-proxy, where one is kept. */
+  readonly tokenHealth: () => Health
   /** Where the hub keeps the account of kube-proxy; `undefined` while no token of it is kept. */
   readonly hubNamespace: () => string | undefined
   /** To be called when the API server does not take the token with this hash. */
@@ -58,6 +61,7 @@ export function composeGuides(options: GuideOptions): Guides {
   return {
     parts: [kubeconfigs, token, nat].filter((part) => part !== undefined),
     status: () => ({ kubeProxyToken: token?.status, nat: nat?.status }),
+    tokenHealth: () => token?.health() ?? HEALTHY,
     hubNamespace: () => token?.namespace,
     rejected: (tokenHash) => token?.rejected(tokenHash),
     opened: () => {

@@ -106,6 +106,12 @@ export class Edge implements Part {
     return this.#network.endpoint?.health() ?? HEALTHY
   }
 
+  /** Whether the token file for kube-proxy is good, where the edge keeps one. */
+  kubeProxyTokenHealth(): Health {
+    if (this.#network === undefined) return unhealthy('not started')
+    return this.#network.endpoint?.kubeProxyTokenHealth() ?? HEALTHY
+  }
+
   /** Counts at once, for running watches too. */
   configureFilters(settings: FilterSettings): void {
     this.#network?.endpoint?.configureFilters(settings)

@@ -4,7 +4,11 @@
  */
 
 import { createHash } from 'node:crypto'
-import { decodeJwt, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
+import type { JWTPayload } from 'jose'
+import { JWSSignatureVerificationFailed, JWTClaimValidationFailed, JWTExpired } from 'jose/errors'
+import { decodeJwt } from 'jose/jwt/decode'
+import { SignJWT } from 'jose/jwt/sign'
+import { jwtVerify } from 'jose/jwt/verify'
 import { ExplainedError } from '../telemetry/explained-error.ts'
 import type { Certificate } from './certificate.ts'
 
@@ -155,10 +159,10 @@ function knownKey(keyOf: JoinTokenChecks['keyOf'], kid: string | undefined): Uin
 function asTokenError(error: unknown): JoinTokenError {
   if (error instanceof JoinTokenError) return error
   const cause = { cause: error }
-  if (error instanceof errors.JWTExpired) return new JoinTokenError('expired', 'the token has expired', cause)
-  if (error instanceof errors.JWSSignatureVerificationFailed)
+  if (error instanceof JWTExpired) return new JoinTokenError('expired', 'the token has expired', cause)
+  if (error instanceof JWSSignatureVerificationFailed)
     return new JoinTokenError('foreign', 'the token was altered, or not made by this cluster', cause)
-  if (error instanceof errors.JWTClaimValidationFailed)
+  if (error instanceof JWTClaimValidationFailed)
     return new JoinTokenError('foreign', `the token is not a join token of this cluster: ${error.message}`, cause)
   return new JoinTokenError('malformed', 'the token cannot be read as a join token', cause)
 }

@@ -236,6 +236,12 @@ export class Endpoint implements Part {
       door.running = undefined
     })
     this.#service.endLong()
+    const { upgrade } = this.#service.inFlight
+    if (upgrade > 0)
+      this.#logger.info(
+        { connections: upgrade },
+        'waiting for exec, attach and port-forward to end; a second signal does not',
+      )
     await Promise.all(stopped)
   }
 }

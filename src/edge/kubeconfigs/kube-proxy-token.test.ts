@@ -82,7 +82,8 @@ async function metric(name: string): Promise<number | undefined> {
 describe('the token of kube-proxy', () => {
   it('is asked for if there is none, and written without a newline for its owner alone', async () => {
     const keeper = await start()
-    expect(keeper.health()).toMatchObject({ ok: false })
+    const reason = `there is no token of kube-proxy in ${file}: it is being asked for`
+    expect(keeper.health()).toEqual({ ok: false, reason })
     await until(() => keeper.health().ok)
     expect(readFileSync(file, 'utf8')).toMatch(/^[\w-]+\.[\w-]+\.$/)
     expect(statSync(file).mode & 0o777).toBe(0o600)
@@ -111,6 +112,7 @@ describe('the token of kube-proxy', () => {
   })
 
   it('stays while it is good and no hub gives another, and the reason shows', async () => {
+    const issuedMs = clock.nowMs()
     const { token } = made()
     writeFileSync(file, token)
     await clock.advance(13 * hourMs)
@@ -121,7 +123,12 @@ describe('the token of kube-proxy', () => {
     expect(keeper.health().ok).toBe(true)
     expect(readFileSync(file, 'utf8')).toBe(token)
     await clock.advance(12 * hourMs)
-    expect(keeper.health()).toEqual({ ok: false, reason: expect.stringMatching(/has ended at .*nobody listens there/) })
+    const ended = new Date(issuedMs + dayMs).toISOString()
+    expect(keeper.health()).toEqual({
+      ok: false,
+      reason: expect.stringContaining(`the token of kube-proxy in ${file} has ended at ${ended}: `),
+    })
+    expect(keeper.health()).toEqual({ ok: false, reason: expect.stringContaining('nobody listens there') })
     expect(readFileSync(file, 'utf8')).toBe(token)
     answer = () => made()
     await clock.advance(300_000)
@@ -134,7 +141,8 @@ describe('the token of kube-proxy', () => {
     answer = () => Promise.reject(new HubError('refusal', 'hub-lacks-rights', 'apply deploy/hub-rbac.yaml', refusal))
     const keeper = await start()
     await until(() => keeper.status.problem !== undefined)
-    expect(keeper.health()).toEqual({ ok: false, reason: 'apply deploy/hub-rbac.yaml' })
+    const reason = `there is no token of kube-proxy in ${file}: apply deploy/hub-rbac.yaml`
+    expect(keeper.health()).toEqual({ ok: false, reason })
     await clock.advance(59_999)
     expect(asked).toBe(1)
     await clock.advance(1)
@@ -177,6 +185,16 @@ describe('the token of kube-proxy', () => {
     await until(() => keeper.status.problem !== undefined)
     expect(keeper.status.problem).toContain('the disk is gone')
     expect(readFileSync(file, 'utf8')).toBe(token)
+  })
+
+  it('is missing where it cannot be written, which health says', async () => {
+    const files = { ...diskOperations, rename: () => Promise.reject(new Error('the disk is gone')) }
+    const keeper = await start({ files })
+    await until(() => keeper.status.problem !== undefined)
+    expect(keeper.health()).toEqual({
+      ok: false,
+      reason: expect.stringMatching(/^there is no token of kube-proxy in .*kube-proxy\.token: .*the disk is gone/),
+    })
   })
 
   it('asks at once for another when the API server refuses the one on disk, and only for that one', async () => {

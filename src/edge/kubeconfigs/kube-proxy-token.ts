@@ -85,11 +85,14 @@ export class KubeProxyTokenKeeper implements Part {
     return this.#namespace
   }
 
+  /** Whether whoever reads the file gets a token that is good for something, as far as it is known here. */
   health(): Health {
-    if (this.#life === undefined) return unhealthy(this.#problem ?? 'there is no token for kube-proxy yet')
+    const { file, clock } = this.#options
+    if (this.#life === undefined)
+      return unhealthy(`there is no token of kube-proxy in ${file}: ${this.#problem ?? 'it is being asked for'}`)
     if (this.#isRejected) return unhealthy(this.#problem ?? refused)
-    if (this.#options.clock.nowMs() < this.#life.expiresAtMs) return HEALTHY
-    const ended = `the token of kube-proxy has ended at ${isoTime(this.#life.expiresAtMs)}`
+    if (clock.nowMs() < this.#life.expiresAtMs) return HEALTHY
+    const ended = `the token of kube-proxy in ${file} has ended at ${isoTime(this.#life.expiresAtMs)}`
     return unhealthy(`${ended}: ${this.#problem ?? 'another is being asked for'}`)
   }
 

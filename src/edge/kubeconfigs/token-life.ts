@@ -1,5 +1,5 @@
 /** How long a token lives and whose it is, by what it says itself. Pure; nobody here decides whether it is any good. */
-import { decodeJwt } from 'jose'
+import { decodeJwt } from 'jose/jwt/decode'
 
 /** Below this a token is renewed without end for nothing; no API server makes any that live for less than ten minutes. */
 export const MIN_TOKEN_REFRESH_MS = 60_000
