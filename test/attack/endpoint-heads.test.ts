@@ -1,5 +1,8 @@
 /** Requests that two readers could read differently: the endpoint and the API server never do. */
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { UpstreamAnswer, UpstreamRequest } from '../../src/edge/upstream/upstream.ts'
 import { ask, bearer, keys, whoAmI } from './endpoint-asking.ts'
 import { FLAG, FRAME, frame, headersFrame, onFrames, PREFACE, requestHead } from './endpoint-frames.ts'
 import { AttackWorld, NODE } from './endpoint-world.ts'
@@ -60,6 +63,47 @@ describe('header injection', () => {
   it('names that mean something to JavaScript', async () => {
     expect(await refusal('__proto__: x', 'constructor: y', 'constructor: z', 'toString: a')).toBe(anonymous)
     expect(await whoAmI(world.http2(), { __proto__x: 'y', constructor: ['a', 'b'] })).toBe('system:anonymous')
+  })
+})
+
+describe('a client that claims to come from elsewhere', () => {
+  const seen: UpstreamRequest[] = []
+  const take = async (request: UpstreamRequest): Promise<UpstreamAnswer> => {
+    seen.push(request)
+    // Its trailers are there once it has ended.
+    if (request.body !== undefined) await buffer(request.body)
+    return { status: 200, headers: [], body: Readable.from([]), trailers: () => [] }
+  }
+  let watched: AttackWorld
+  beforeAll(async () => {
+    watched = await AttackWorld.start({
+      upstream: { status: { pools: [], upgrades: 0 }, request: take, upgrade: take },
+    })
+  })
+  afterAll(() => watched.stop())
+
+  it.each([
+    'X-Forwarded-For: 203.0.113.7',
+    'X-Forwarded-For: 203.0.113.7, 203.0.113.8\r\nx-forwarded-for: 203.0.113.9',
+    'X-REAL-IP: 203.0.113.7',
+    'Forwarded: for=203.0.113.7;by=203.0.113.8',
+    'Via: 1.1 203.0.113.7',
+    'X-Forwarded-Host: 203.0.113.7\r\nX-Forwarded-Uri: /203.0.113.7',
+    'X-Real-Ip: 203.0.113.7\r\nUpgrade: websocket\r\nConnection: upgrade, x-real-ip',
+    'Transfer-Encoding: chunked\r\nTrailer: X-Forwarded-For\r\n\r\n0\r\nX-Forwarded-For: 203.0.113.7',
+  ])('%j never reaches the audit log', async (lines) => {
+    seen.length = 0
+    expect(codes(await watched.say(head('POST /version HTTP/1.1', 'X-Passes: here', lines)))).toEqual([200])
+    const sent = seen.flatMap(({ headers, trailers }) => [...headers, ...(trailers?.() ?? [])])
+    expect(sent).toContainEqual(['x-passes', 'here'])
+    expect(JSON.stringify(sent)).not.toContain('203.0.113')
+  })
+
+  it('by HTTP/2 neither', async () => {
+    seen.length = 0
+    const claims = { 'x-forwarded-for': '203.0.113.7', 'x-real-ip': '203.0.113.7', 'x-passes': 'here' }
+    expect((await ask(watched.http2(), { ':path': '/version', ...claims })).status).toBe(200)
+    expect(seen.map(({ headers }) => headers)).toEqual([[['x-passes', 'here']]])
   })
 })
 

@@ -192,7 +192,7 @@ describe('callers of the endpoint', () => {
 })
 
 describe('a token whose watch lasts longer than it is remembered', () => {
-  it('is still known when the watch has ended', async () => {
+  it('is still known while the watch is open, and when it has ended', async () => {
     const clock = new ManualClock(systemClock.nowMs())
     const world = await startEndpoint({ clock })
     const body = new PassThrough()
@@ -204,12 +204,14 @@ describe('a token whose watch lasts longer than it is remembered', () => {
     await expect.poll(() => world.endpoint.status.requests.long).toBe(1)
     await expect.poll(() => body.listenerCount('data')).toBe(1)
     await clock.advance(ACCEPTED_TOKEN_MS * 2)
+    await world.http1({ path: '/x', headers })
+    await clock.advance(ACCEPTED_TOKEN_MS * 2)
     body.end()
     await watch
     await world.http1({ path: '/x', headers })
     await clock.advance(ACCEPTED_TOKEN_MS)
     await world.http1({ path: '/x', headers })
-    expect(world.upstream.requests.map(({ pool }) => pool)).toEqual(['open', 'token', 'open'])
+    expect(world.upstream.requests.map(({ pool }) => pool)).toEqual(['open', 'token', 'token', 'open'])
     await world.stop()
   })
 })

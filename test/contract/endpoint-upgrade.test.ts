@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
 import { createServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MAX_UPGRADES_PER_CALLER } from '../../src/edge/endpoint/caller-limits.ts'
 import { UpstreamError } from '../../src/edge/upstream/upstream.ts'
@@ -111,7 +112,8 @@ describe('requests that switch protocols', () => {
 
   it('are left alone by an endpoint that stops, also on a connection that had requests before', async () => {
     const before = world
-    world = await startEndpoint()
+    let log = ''
+    world = await startEndpoint({ logger: pino({ level: 'info' }, { write: (line: string) => (log += line) }) })
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     await world.http1({ path: '/x', agent })
     const [client, server] = await switched({ headers: spdy, agent })
@@ -120,6 +122,7 @@ describe('requests that switch protocols', () => {
     await expect.poll(() => world.raw().catch(() => 'closed')).toBe('closed')
     client.write('still here')
     expect(String((await once(server, 'data'))[0])).toBe('still here')
+    expect(log).toMatch(/"connections":1,.*waiting for exec, attach and port-forward to end/)
     for (const end of [client, server]) end.destroy()
     await stopped
     world = before

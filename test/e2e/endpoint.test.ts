@@ -3,6 +3,7 @@ import { Agent, request } from 'node:https'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { askRole } from '../../src/cli/control-client.ts'
 import { serviceAccounts, tokenRequests } from '../../src/kube/index.ts'
+import { freePorts } from '../real/control-plane.ts'
 import { endAll, type Launched } from './harness.ts'
 import { HubCluster, type RunningHub } from './hub-cluster.ts'
 
@@ -176,6 +177,20 @@ describe('the endpoint of an edge', () => {
     const port = await portOf('three')
     const refused = await get('three', port, service, { certificateOf: 'three' })
     expect(refused).toMatchObject({ status: 503, retryAfter: '1', json: { reason: 'ServiceUnavailable' } })
+  })
+
+  it('is ready only with a token for kube-proxy, where one is to be kept', async () => {
+    const [first = 0, second = 0] = await freePorts(2)
+    const readyz = async (port: number): Promise<string> =>
+      await (await fetch(`http://127.0.0.1:${port}/readyz?verbose`)).text()
+    await cluster.join('four', hub.url, await cluster.token('token-four', { node: 'four' }), ['--node-name', 'four'])
+    const lonely = ['--hub', 'https://127.0.0.1:1', '--health-address', `127.0.0.1:${first}`]
+    await edge('four', '--write-kubelet-kubeconfig', ...lonely)
+    expect(await readyz(first)).toContain(
+      `[-]kube-proxy-token failed: there is no token of kube-proxy in ${cluster.path('four/kube-proxy.token')}: `,
+    )
+    await edge('six', '--write-kubelet-kubeconfig', '--health-address', `127.0.0.1:${second}`, ...(await joined('six')))
+    await vi.waitFor(async () => expect(await readyz(second)).toContain('[+]kube-proxy-token ok\n'), patience)
   })
 
   it('drops and takes up filters by its file of settings, and clients list anew', async () => {

@@ -1,17 +1,16 @@
 /** A request body as an object of the resource it is sent to: decoded, of the right kind, with unknown fields reported. */
-import { parse as parseYaml } from 'yaml'
 import { parseJson } from '../../kube/codec/json.ts'
 import { decodeMessage, decodeProtobuf, encodeMessage } from '../../kube/codec/object-codec.ts'
-import { excessiveNestingAt } from '../../kube/codec/yaml-nesting.ts'
 import { negotiateBody } from '../../kube/negotiation-body.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { WireError } from '../../kube/protobuf/wire-error.ts'
 import type { Encoding } from '../../kube/representation.ts'
 import type { MessageType } from '../../kube/schema/schema.ts'
-import { badRequest, requestEntityTooLarge } from '../../kube/status/index.ts'
+import { ApiError, badRequest, requestEntityTooLarge } from '../../kube/status/index.ts'
 import { BodyTooLargeError } from '../../serving/exchange.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import { isEmbeddedKind, withEmbeddedKinds } from '../kinds/embedded-kinds.ts'
+import { parseYamlBody } from './decode-yaml.ts'
 import { findDuplicateKeys } from './duplicate-keys.ts'
 
 /** What an API server takes; etcd refuses objects of half the size. */
@@ -100,6 +99,7 @@ function decode(body: Buffer, text: string, encoding: Encoding, expected: Expect
   try {
     value = encoding === 'protobuf' ? decodeProtobuf(body).object : parseText(text, encoding)
   } catch (error) {
+    if (error instanceof ApiError) throw error
     throw unrecognized(
       body,
       expected,
@@ -119,9 +119,7 @@ function unrecognized(body: Buffer, { kind }: ExpectedKind, why: string): Error 
 }
 
 function parseText(text: string, encoding: Encoding): unknown {
-  if (encoding !== 'yaml') return parseJson(text)
-  if (excessiveNestingAt(text) !== undefined) throw new Error('it is nested too deeply')
-  return parseYaml(text, { maxAliasCount: 100 })
+  return encoding === 'yaml' ? parseYamlBody(text) : parseJson(text)
 }
 
 function unusable({ apiVersion, kind }: ExpectedKind, why: string): Error {

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../telemetry/clock.ts'
-import { ACCEPTED_TOKEN_MS, AcceptedTokens, MAX_ACCEPTED_TOKENS, showsAcceptance } from './accepted-tokens.ts'
+import {
+  ACCEPTED_TOKEN_MS,
+  AcceptedTokens,
+  MAX_ACCEPTED_TOKENS,
+  MAX_HELD_TOKEN_MS,
+  showsAcceptance,
+} from './accepted-tokens.ts'
 
 const jwt = (sub: unknown): string => `h.${Buffer.from(JSON.stringify({ sub })).toString('base64url')}.s`
 
@@ -24,13 +30,68 @@ describe('AcceptedTokens', () => {
   it('knows a token again after a watch of it that lasted longer, but not one refused meanwhile', async () => {
     const clock = new ManualClock()
     const tokens = new AcceptedTokens(clock)
-    for (const hash of ['kept', 'refused']) tokens.accept(hash, hash)
+    const ends = ['kept', 'refused'].map((hash) => {
+      tokens.accept(hash, hash)
+      return tokens.hold(hash)
+    })
     await clock.advance(ACCEPTED_TOKEN_MS * 3)
     tokens.forget('refused')
-    for (const hash of ['kept', 'refused']) tokens.renew(hash)
+    for (const end of ends) end()
     expect([tokens.find('kept')?.tokenClass, tokens.find('refused')]).toEqual(['token', undefined])
     await clock.advance(ACCEPTED_TOKEN_MS)
     expect(tokens.find('kept')).toBeUndefined()
+  })
+
+  it('knows a token while a watch of it is open, for as long as API servers let one last', async () => {
+    const clock = new ManualClock()
+    const tokens = new AcceptedTokens(clock)
+    tokens.accept('h', 'opaque')
+    const [first, second] = [tokens.hold('h'), tokens.hold('h')]
+    await clock.advance(ACCEPTED_TOKEN_MS * 2)
+    expect(tokens.find('h')).toBeDefined()
+    first()
+    await clock.advance(ACCEPTED_TOKEN_MS * 2)
+    expect(tokens.find('h')).toBeDefined()
+    second()
+    await clock.advance(ACCEPTED_TOKEN_MS - 1)
+    expect(tokens.find('h')).toBeDefined()
+    await clock.advance(1)
+    expect(tokens.find('h')).toBeUndefined()
+    tokens.accept('h', 'opaque')
+    tokens.hold('h')
+    await clock.advance(MAX_HELD_TOKEN_MS - 1)
+    expect(tokens.find('h')).toBeDefined()
+    await clock.advance(1)
+    expect(tokens.find('h')).toBeUndefined()
+  })
+
+  it('forgets a token that is refused, whatever is open, and counts what opens after that anew', async () => {
+    const clock = new ManualClock()
+    const tokens = new AcceptedTokens(clock)
+    tokens.hold('unknown')()
+    expect(tokens.find('unknown')).toBeUndefined()
+    tokens.accept('h', 'opaque')
+    const old = tokens.hold('h')
+    tokens.forget('h')
+    expect(tokens.find('h')).toBeUndefined()
+    tokens.accept('h', 'opaque')
+    tokens.hold('h')
+    await clock.advance(ACCEPTED_TOKEN_MS / 2)
+    old()
+    await clock.advance(ACCEPTED_TOKEN_MS)
+    expect(tokens.find('h')).toBeDefined()
+    tokens.forget('h')
+    old()
+    expect(tokens.find('h')).toBeUndefined()
+  })
+
+  it('keeps no more tokens for those that have a watch open', () => {
+    const tokens = new AcceptedTokens(new ManualClock())
+    for (let count = 0; count <= MAX_ACCEPTED_TOKENS; count += 1) {
+      tokens.accept(`t${count}`, 'x')
+      tokens.hold(`t${count}`)
+    }
+    expect([tokens.size, tokens.find('t0')]).toEqual([MAX_ACCEPTED_TOKENS, undefined])
   })
 
   it.each([

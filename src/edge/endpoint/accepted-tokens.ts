@@ -11,6 +11,12 @@ export const MAX_ACCEPTED_TOKENS = 4_096
 /** A token that was good is tried on the good connections for this long after its last use. */
 export const ACCEPTED_TOKEN_MS = 10 * 60_000
 
+/**
+ * One with a watch open is known for this long after its last use: API servers end watches within the hour. What lasts longer,
+ * such as a terminal, says nothing about its token any more.
+ */
+export const MAX_HELD_TOKEN_MS = 60 * 60_000
+
 /** What a token says about itself: enough for metrics, for nothing else. */
 export type TokenClass = 'service-account' | 'token'
 
@@ -21,7 +27,9 @@ export interface AcceptedToken {
 }
 
 interface Remembered extends AcceptedToken {
-  readonly untilMs: number
+  usedMs: number
+  /** Watches and streams of it that the API server has accepted and that are still open. */
+  open: number
 }
 
 export class AcceptedTokens {
@@ -42,21 +50,31 @@ export class AcceptedTokens {
   /** Undefined for a token that has not been accepted, or too long ago. */
   find(hash: string): AcceptedToken | undefined {
     const known = this.#tokens.get(hash)
-    return known !== undefined && this.#clock.monotonicMs() < known.untilMs ? known : undefined
+    if (known === undefined) return undefined
+    const lastsMs = known.open > 0 ? MAX_HELD_TOKEN_MS : ACCEPTED_TOKEN_MS
+    return this.#clock.monotonicMs() - known.usedMs < lastsMs ? known : undefined
   }
 
   accept(hash: string, token: string): AcceptedToken {
     const nowMs = this.#clock.monotonicMs()
     const known = this.#tokens.get(hash)
     // Most requests find it here and fresh; what costs is done a few times in its life.
-    if (known !== undefined && known.untilMs - nowMs > ACCEPTED_TOKEN_MS / 2) return known
-    return this.#remember(hash, known ?? { tokenClass: classOf(token), key: keyOf(token, hash) }, nowMs)
+    if (known !== undefined && nowMs - known.usedMs < ACCEPTED_TOKEN_MS / 2) return known
+    return this.#remember(hash, known ?? fresh(hash, token), nowMs)
   }
 
-  /** A watch of it has ended, which is a use too. One that has been refused meanwhile stays refused. */
-  renew(hash: string): void {
+  /**
+   * A watch of it was accepted. Returns what is to be called at its end, which is a use of the token too. One that has been
+   * refused meanwhile stays refused.
+   */
+  hold(hash: string): () => void {
     const known = this.#tokens.get(hash)
-    if (known !== undefined) this.#remember(hash, known, this.#clock.monotonicMs())
+    if (known === undefined) return () => {}
+    known.open += 1
+    return () => {
+      known.open -= 1
+      this.#renew(hash)
+    }
   }
 
   forget(hash: string): void {
@@ -65,15 +83,25 @@ export class AcceptedTokens {
     if (known !== undefined && this.#spellings.get(known.key.name) === hash) this.#spellings.delete(known.key.name)
   }
 
-  #remember(hash: string, { tokenClass, key }: AcceptedToken, nowMs: number): Remembered {
-    const remembered = { tokenClass, key, untilMs: nowMs + ACCEPTED_TOKEN_MS }
-    this.forget(this.#spellings.get(key.name) ?? hash)
-    this.#spellings.set(key.name, hash)
-    this.#tokens.set(hash, remembered)
+  #renew(hash: string): void {
+    const known = this.#tokens.get(hash)
+    if (known !== undefined) this.#remember(hash, known, this.#clock.monotonicMs())
+  }
+
+  #remember(hash: string, known: Remembered, nowMs: number): Remembered {
+    const { name } = known.key
+    known.usedMs = nowMs
+    this.forget(this.#spellings.get(name) ?? hash)
+    this.#spellings.set(name, hash)
+    this.#tokens.set(hash, known)
     const [oldest] = this.#tokens.keys()
     if (oldest !== undefined && this.#tokens.size > MAX_ACCEPTED_TOKENS) this.forget(oldest)
-    return remembered
+    return known
   }
+}
+
+function fresh(hash: string, token: string): Remembered {
+  return { tokenClass: classOf(token), key: keyOf(token, hash), usedMs: 0, open: 0 }
 }
 
 /**

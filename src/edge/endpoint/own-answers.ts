@@ -1,9 +1,10 @@
 /** What the endpoint itself answers, always as a Status: what kubectl prints and what clients act on. */
-import { serviceUnavailable, timeout, tooManyRequests } from '../../kube/status/availability-errors.ts'
+import { serviceUnavailable, tooManyRequests } from '../../kube/status/availability-errors.ts'
 import { ApiError } from '../../kube/status/status.ts'
 import { toHttp } from '../../kube/status/to-http.ts'
 import type { Exchange } from '../../serving/exchange.ts'
 import { UpstreamError } from '../upstream/upstream.ts'
+import { brokeOff } from '../upstream/upstream-error.ts'
 import type { Refused } from './caller-limits.ts'
 
 /** When a caller that was refused for its own rate may come back. */
@@ -33,14 +34,20 @@ export function upstreamFailure(error: unknown, method: string, isProven: boolea
   // kinds but this one mean that it was never sent.
   if (kind === 'broken') {
     const isSafe = method === 'GET' || method === 'HEAD'
-    return badGateway(`the connection to the API server broke: ${why}`, isSafe ? retrySeconds : 0)
+    return failure(502, 'BadGateway', isProven ? why : `${brokeOff}: ${why}`, isSafe ? retrySeconds : 0)
   }
-  if (kind === 'timeout') return timeout(`the API server cannot be reached in time: ${why}`, retrySeconds)
-  return serviceUnavailable(`the API server cannot be reached from this node: ${why}`, retrySeconds)
+  if (kind === 'timeout')
+    return failure(504, 'Timeout', `the API server cannot be reached in time: ${why}`, retrySeconds)
+  const problem =
+    kind === 'overloaded'
+      ? 'the way from this node to the API server is overloaded'
+      : 'the API server cannot be reached from this node'
+  return serviceUnavailable(`${problem}: ${why}`, retrySeconds)
 }
 
-function badGateway(message: string, retryAfterSeconds: number): ApiError {
-  return new ApiError({ code: 502, reason: 'BadGateway', message, details: { retryAfterSeconds } })
+/** kubectl prints the reason before the message, so no message begins with it. */
+function failure(code: number, reason: string, message: string, retryAfterSeconds: number): ApiError {
+  return new ApiError({ code, reason, message, details: { retryAfterSeconds } })
 }
 
 const refusals: Readonly<Record<Refused, string>> = {

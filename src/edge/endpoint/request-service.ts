@@ -84,8 +84,8 @@ export class RequestService {
     }
   }
 
-  #admit(exchange: Exchange, { key, caller, isLong }: Entry, record: RequestRecord, isUpgrade: boolean): Ticket {
-    const { limits, metrics, accepted } = this.#options
+  #admit(exchange: Exchange, { key, isLong }: Entry, record: RequestRecord, isUpgrade: boolean): Ticket {
+    const { limits, metrics } = this.#options
     const kind = isUpgrade ? 'upgrade' : isLong ? 'long' : 'short'
     const ticket = limits.admit(key, kind)
     if (typeof ticket === 'string') {
@@ -100,13 +100,13 @@ export class RequestService {
       this.#inFlight[kind] -= 1
       this.#long.delete(exchange)
       ticket.release()
-      if (kind !== 'short' && caller.kind === 'token') accepted.renew(caller.hash)
     })
     return ticket
   }
 
   /** What the API server thinks of the caller's token, by how it answered. */
-  #judge({ caller, key, pool }: Entry, { method, peer }: Exchange, record: RequestRecord, status: number): void {
+  #judge(entry: Entry, { method, peer, ending }: StreamingExchange, record: RequestRecord, status: number): void {
+    const { caller, key, pool, isLong } = entry
     const { accepted, limits } = this.#options
     if (status === 401 && pool !== 'node') limits.chargeFailure(unprovenKey(peer.address, 'new'))
     if (caller.kind !== 'token') return
@@ -115,6 +115,7 @@ export class RequestService {
       this.#options.onRejected?.(caller.hash)
     } else if (showsAcceptance(method, status)) {
       const { key: proven } = accepted.accept(caller.hash, caller.token)
+      if (isLong && !ending.aborted) record.whenOver(accepted.hold(caller.hash))
       // A watch that began as a new token's must not hold one of the few places for those.
       if (key.standing === 'new') record.ticket?.move(proven)
     }

@@ -7,6 +7,7 @@ interface AuditEvent {
   readonly verb: string
   readonly requestURI: string
   readonly userAgent?: string
+  readonly sourceIPs?: readonly string[]
   readonly user: { readonly username: string }
   readonly responseStatus?: { readonly code: number }
 }
@@ -18,6 +19,8 @@ export interface AuditLog {
   requestsOf(username: string): Promise<string[]>
   /** In full, each once. */
   userAgentsOf(username: string): Promise<string[]>
+  /** Where each request of that user has come from, first address first. */
+  sourcesOf(username: string): Promise<(readonly string[])[]>
   remove(): Promise<void>
 }
 
@@ -43,6 +46,7 @@ export async function prepareAuditLog(): Promise<AuditLog> {
     requestsOf: async (username) => [...new Set((await eventsOf(username)).map(describe))].toSorted(),
     userAgentsOf: async (username) =>
       [...new Set((await eventsOf(username)).map(({ userAgent = '' }) => userAgent))].toSorted(),
+    sourcesOf: async (username) => (await eventsOf(username)).map(({ sourceIPs = [] }) => sourceIPs),
     remove: () => rm(directory, { recursive: true, force: true }),
   }
 }
