@@ -1,6 +1,6 @@
 /**
- * A session on a socket. What is sent in one turn goes out as one write; bodies wait when the socket has enough, and so does
- * a peer that makes us answer faster than it reads.
+ * A session on a socket. What is sent in one turn of the event loop goes out as one write, which costs more than all that is
+ * in it; bodies wait when the socket has enough, and so does a peer that makes us answer faster than it reads.
  */
 import type { Duplex } from 'node:stream'
 import type { Transport } from './send-scheduler.ts'
@@ -41,7 +41,12 @@ export class SocketTransport implements Transport {
     this.#pendingBytes += bytes.length
     if (this.#isFlushPlanned) return
     this.#isFlushPlanned = true
-    process.nextTick(this.#flush)
+    setImmediate(this.#flush)
+  }
+
+  /** What has been sent so far goes out before anything else happens, such as the end of the socket. */
+  flush(): void {
+    this.#flush()
   }
 
   get #unsentBytes(): number {

@@ -18,7 +18,7 @@ export interface Http2ConnectionOptions {
   readonly peer: Peer
   readonly clock: Clock
   readonly pingMs: number | undefined
-  serve(exchange: StreamingExchange): void
+  readonly serve: (exchange: StreamingExchange) => void
 }
 
 export class Http2Connection implements WatchedSession {
@@ -86,7 +86,7 @@ export class Http2Connection implements WatchedSession {
 
   #begin(stream: Http2Stream, fields: readonly string[], hasBody: boolean): Http2Exchange {
     this.#exchanges += 1
-    const { peer, serve } = this.#options
+    const { peer } = this.#options
     const exchange = new Http2Exchange(stream, fields, {
       peer,
       hasBody,
@@ -99,7 +99,7 @@ export class Http2Connection implements WatchedSession {
     })
     // Served when the stream knows its handler, and all that came in one piece has been read.
     process.nextTick(() => {
-      if (!exchange.ending.aborted) serve(exchange)
+      if (!exchange.ending.aborted) this.#options.serve(exchange)
     })
     return exchange
   }
@@ -110,7 +110,10 @@ export class Http2Connection implements WatchedSession {
 
   /** After what is still to be sent. */
   #end(): void {
-    process.nextTick(() => this.#socket.destroySoon())
+    process.nextTick(() => {
+      this.#transport.flush()
+      this.#socket.destroySoon()
+    })
   }
 }
 

@@ -148,7 +148,8 @@ export class Listener implements Part {
   }
 
   #adoptHttp2(socket: TLSSocket): void {
-    const { clock, pingMs, serve } = this.#options
+    const { clock, pingMs } = this.#options
+    const serve = (exchange: StreamingExchange): void => this.#options.serve(exchange)
     const connection = new Http2Connection(socket, { peer: peerOf(socket), clock, pingMs, serve })
     this.#http2.add(connection)
     socket.once('close', () => this.#http2.delete(connection))

@@ -97,26 +97,27 @@ describe('an endpoint without a certificate', () => {
     await world.stop()
   })
 
-  it('waits for requests when it stops, ends watches in good order, and cuts what would look complete', async () => {
+  it('waits for requests when it stops, ends watches between two events, and cuts what would look complete', async () => {
     const world = await startEndpoint()
     const held: (() => void)[] = []
     world.upstream.handle = ({ target }) => {
       if (target === '/slow') return new Promise((resolve) => held.push(() => resolve(answer(200, json, 'done'))))
       const body = new PassThrough()
-      body.write('{"type":"ADDED"}\n')
+      body.write(target.includes('half') ? '{"type":"ADDED"}\n{"type":' : '{"type":"ADDED"}\n')
       return answer(200, json, body)
     }
     const session = world.http2()
+    const half = expect(text(session.request({ ':path': '/api/v1/namespaces/half/pods?watch=1' }))).rejects.toThrow()
     const watch = text(session.request({ ':path': '/api/v1/pods?watch=1' }))
     const byHttp1 = world.http1({ path: '/api/v1/pods?watch=1', agent: new Agent({ keepAlive: true }) })
     const log = session.request({ ':path': '/api/v1/namespaces/n/pods/p/log?follow=1' })
     const cut = expect(text(log)).rejects.toThrow('NGHTTP2_INTERNAL_ERROR')
     const slow = askHttp2(session, { ':path': '/slow' })
-    await expect.poll(() => [held.length, world.endpoint.status.requests.long]).toEqual([1, 3])
+    await expect.poll(() => [held.length, world.endpoint.status.requests.long]).toEqual([1, 4])
     const stopped = world.drain()
     expect(await watch).toBe('{"type":"ADDED"}\n')
     expect((await byHttp1).body).toBe('{"type":"ADDED"}\n')
-    await cut
+    await Promise.all([cut, half])
     held[0]?.()
     expect((await slow).body).toBe('done')
     await stopped

@@ -40,6 +40,8 @@ function begin(exchange: StreamingExchange, { status, headers, source }: ReadyAn
   }
 }
 
+const newline = 0x0a
+
 class Sending {
   readonly #exchange: StreamingExchange
   readonly #answer: ReadyAnswer
@@ -47,6 +49,7 @@ class Sending {
   /** Known where nothing follows the body. */
   readonly #wholeBytes: number
   #last: Buffer | undefined
+  #isWithinLine = false
   #isOver = false
 
   constructor(exchange: StreamingExchange, answer: ReadyAnswer, record: RequestRecord) {
@@ -62,17 +65,23 @@ class Sending {
     this.#record.whenOver(() => this.#drop())
     this.#record.answered(status)
     if (headers['content-length'] === undefined && headers['content-encoding'] === undefined)
-      this.#record.endsBy(() => {
-        if (!this.#isOver) out.end()
-        this.#drop()
-      })
+      this.#record.endsBy(() => this.#endEarly(out))
     out.onDrain(() => source.resume())
     source.read({ data: (piece) => this.#pass(piece, out), end: () => this.#ended(out), broken: () => this.#cut() })
+  }
+
+  /** Between two events of a watch; in the middle of one, which only JSON shows, half of it must not look like the last. */
+  #endEarly(out: StreamedResponse): void {
+    const isJson = String(this.#answer.headers['content-type']).startsWith('application/json')
+    if (isJson && this.#isWithinLine) this.#cut()
+    else if (!this.#isOver) out.end()
+    this.#drop()
   }
 
   #pass(piece: Buffer, out: StreamedResponse): void {
     const record = this.#record
     record.toClientBytes += piece.length
+    this.#isWithinLine = piece[piece.length - 1] !== newline
     // The end is on its way, if not here already: it goes with the last piece.
     if (record.toClientBytes === this.#wholeBytes) this.#last = piece
     else if (!out.write(piece)) this.#answer.source.pause()

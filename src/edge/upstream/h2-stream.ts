@@ -48,7 +48,7 @@ export function sendOnStream(request: UpstreamRequest, options: StreamOptions): 
   }
   return new Promise((resolve, reject) => {
     try {
-      new AnsweredStream(request, options, resolve, reject)
+      new AnsweredStream(request, options, resolve, reject).send()
     } catch (error) {
       options.onClose()
       resolve({ failure: brokenBy(error), mayRetry: options.session.isOver })
@@ -84,9 +84,13 @@ class AnsweredStream implements StreamHandler, AnswerSource, UpstreamAnswer {
     this.#resolve = resolve
     this.#reject = reject
     this.#stream = options.session.open(headOf(request, options.authority), this, request.body === undefined)
-    request.signal.addEventListener('abort', this.#onAbort, { once: true })
-    if (request.body !== undefined)
-      this.#sending = new RequestSending(request, request.body, this.#stream, this.#onBodyCut)
+  }
+
+  /** The body, if there is one, until nobody wants the answer any more. */
+  send(): void {
+    const { signal, body } = this.#request
+    signal.addEventListener('abort', this.#onAbort, { once: true })
+    if (body !== undefined) this.#sending = new RequestSending(this.#request, body, this.#stream, this.#onBodyCut)
   }
 
   get source(): AnswerSource {

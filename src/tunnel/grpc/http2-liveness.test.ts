@@ -13,7 +13,7 @@ function world() {
   }
   let deaths = 0
   const received = { bytes: 0 }
-  const liveness = new Http2Liveness(session as never, {
+  const liveness = new Http2Liveness(session, {
     clock,
     intervalMs: 10_000,
     deadAfterMs: 30_000,
