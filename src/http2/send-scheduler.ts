@@ -35,8 +35,6 @@ export class SendScheduler {
       return
     }
     if (stream.sendWindow > 0) this.#ready.add(stream)
-    // Windows shrink too, below nothing even.
-    else this.#ready.delete(stream)
     this.run()
   }
 
@@ -59,6 +57,8 @@ export class SendScheduler {
     for (const stream of this.#ready) {
       if (this.window <= 0 || !this.#transport.canTakeMore) return
       this.#ready.delete(stream)
+      // Windows shrink too, below nothing even, while a stream waits for its turn.
+      if (stream.sendWindow <= 0) continue
       this.#sendPiece(stream)
       // To the end of the line, and so visited again by this very loop.
       if (!stream.isSendingOver && stream.queuedBytes > 0 && stream.sendWindow > 0) this.#ready.add(stream)

@@ -227,7 +227,8 @@ export class Http2Session implements StreamHost, FrameTarget {
     const stream = this.#known(streamId)
     if (this.#isServer) this.#resets.spend()
     if (stream === undefined) return
-    if (code !== ErrorCode.noError || !stream.isReceivingOver) this.#brokenOff(stream, code)
+    // Servers may answer before they have read all, and say so in this way; clients have no reason to.
+    if (this.#isServer || code !== ErrorCode.noError || !stream.isReceivingOver) this.#brokenOff(stream, code)
     else {
       this.#forget(stream)
       stream.stopSending()

@@ -123,7 +123,11 @@ export class H2Connection {
       onPeerLimit: (streams) => this.#events.peerTakes(streams),
       onGoAway: () => this.#events.goingAway(),
       onPong: (payload) => this.#pings.answered(payload),
-      onFailure: (error) => this.end(error),
+      // What it has done wrong is on its way to the API server, for its log.
+      onFailure: (error) => {
+        transport.flush()
+        setImmediate(() => this.end(error))
+      },
     }
     const options = {
       role: 'client',
@@ -134,7 +138,8 @@ export class H2Connection {
       maxHeadFields: MAX_ANSWER_HEADERS,
       nowMs: () => this.#options.clock.monotonicMs(),
     } as const
-    return new SocketTransport(this.#socket, options, events).session
+    const transport = new SocketTransport(this.#socket, options, events)
+    return transport.session
   }
 
   #optionsOfStreams(): StreamOptions {
