@@ -80,6 +80,8 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   // Addresses and ports that the server chose.
   [/\b10\.96\.(?!0\.1\b)\d+\.\d+\b/g, 'CLUSTER-IP'],
   [/\b3[0-2]\d{3}\b/g, 'NODE-PORT'],
+  // What a controller in kube-apiserver says of a service that is newer than what it knows of addresses: now and then.
+  [/^.*ClusterIPNotAllocated.*\n/gm, ''],
   // Tokens.
   [/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'TOKEN'],
   // Random ends of names that kubectl or the server made.
