@@ -90,7 +90,7 @@ describe('causeway up, serving', () => {
   it('takes settings from the environment and a file', async () => {
     writeFileSync(
       join(workingDir, 'up.yaml'),
-      'dataDir: from-file\nhealthAddress: 127.0.0.1:0\nsecurePort: 0\nlogLevel: fatal\n',
+      'dataDir: from-file\nhealthAddress: 127.0.0.1:0\nsecurePort: 0\nhubPort: 0\nedgePort: 0\nlogLevel: fatal\n',
     )
     const environment = { CAUSEWAY_UP_CONFIG: 'up.yaml', CAUSEWAY_UP_LOG_LEVEL: 'debug' }
     const process = launch(['up'], { workingDir, environment })
