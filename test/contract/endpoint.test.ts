@@ -230,13 +230,28 @@ describe('the endpoint passes on', () => {
     await expect(text(stream)).rejects.toThrow('NGHTTP2_INTERNAL_ERROR')
   })
 
-  it.each(['', 'an event'])('a watch that breaks off while nothing passes, after %j', async (said) => {
+  it.each(['', '{"type":"ADDED"}\n'])(
+    'a watch that breaks off between two events, after %j, in good order',
+    async (said) => {
+      const body = new PassThrough()
+      world.upstream.handle = () => answer(200, json, body)
+      const stream = session.request({ ':path': '/api/v1/pods?watch=1' })
+      await once(stream, 'response')
+      const watched = text(stream)
+      body.write(said)
+      await askOther()
+      body.destroy(new UpstreamError('broken', 'gone'))
+      expect(await watched).toBe(said)
+    },
+  )
+
+  it('a watch that breaks off within an event as cut off', async () => {
     let body = new PassThrough()
     world.upstream.handle = () => answer(200, json, body)
     const stream = session.request({ ':path': '/api/v1/pods?watch=1' })
     await once(stream, 'response')
     const cut = expect(text(stream)).rejects.toThrow('NGHTTP2_INTERNAL_ERROR')
-    body.write(said)
+    body.write('half an event')
     await askOther()
     body.destroy(new UpstreamError('broken', 'gone'))
     await cut

@@ -46,16 +46,19 @@ export class RequestRecord {
     this.#answeredMs = this.#clock.monotonicMs()
   }
 
-  /** How the answer is ended before its time, in good order, where its length has not been announced. */
+  get isWatch(): boolean {
+    return this.#entry?.info?.verb === 'watch'
+  }
+
+  /** How a watch is ended before its time. */
   endsBy(end: () => void): void {
     this.#end = end
   }
 
-  /** False where it is no watch, or has no answer that could end. */
+  /** False where it has no answer that could end. */
   endWatch(): boolean {
-    if (this.#entry?.info?.verb !== 'watch' || this.#end === undefined) return false
-    this.#end()
-    return true
+    this.#end?.()
+    return this.#end !== undefined
   }
 
   get isAnswered(): boolean {

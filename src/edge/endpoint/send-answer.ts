@@ -1,11 +1,13 @@
 /**
  * The answer of the API server on its way to the client, piece by piece as the client takes it. It ends for the client where
- * it has ended above, and is cut off where it was cut off above. Goes with every request: what is kept and made here counts.
+ * it has ended above, and is cut off where it was cut off above, unless it is a watch between two events. Goes with every
+ * request: what is kept and made here counts.
  */
 import type { ResponseHeaders, StreamedResponse, StreamingExchange } from '../../serving/exchange.ts'
 import { ReadableSource } from '../upstream/readable-source.ts'
 import { type AnswerSource, type HeaderPairs, type UpstreamAnswer, UpstreamError } from '../upstream/upstream.ts'
 import type { RequestRecord } from './request-record.ts'
+import { type WatchEvents, watchEventsOf } from './watch-events.ts'
 
 export interface ReadyAnswer {
   readonly status: number
@@ -40,8 +42,6 @@ function begin(exchange: StreamingExchange, { status, headers, source }: ReadyAn
   }
 }
 
-const newline = 0x0a
-
 class Sending {
   readonly #exchange: StreamingExchange
   readonly #answer: ReadyAnswer
@@ -49,39 +49,46 @@ class Sending {
   /** Known where nothing follows the body. */
   readonly #wholeBytes: number
   #last: Buffer | undefined
-  #isWithinLine = false
+  /** Of a watch, whose answer may end between two of them, whatever has become of the one above. */
+  readonly #events: WatchEvents | undefined
   #isOver = false
 
   constructor(exchange: StreamingExchange, answer: ReadyAnswer, record: RequestRecord) {
-    const { headers } = answer
+    const { status, headers } = answer
     this.#exchange = exchange
     this.#answer = answer
     this.#record = record
     this.#wholeBytes = headers['trailer'] === undefined ? Number(headers['content-length'] ?? -1) : -1
+    const isStream = headers['content-length'] === undefined && headers['content-encoding'] === undefined
+    const isWatch = record.isWatch && status === 200 && isStream
+    this.#events = isWatch ? watchEventsOf(String(headers['content-type'])) : undefined
   }
 
   start(out: StreamedResponse): void {
-    const { status, headers, source } = this.#answer
+    const { status, source } = this.#answer
     this.#record.whenOver(() => this.#drop())
     this.#record.answered(status)
-    if (headers['content-length'] === undefined && headers['content-encoding'] === undefined)
-      this.#record.endsBy(() => this.#endEarly(out))
+    if (this.#events !== undefined) this.#record.endsBy(() => this.#endEarly(out))
     out.onDrain(() => source.resume())
-    source.read({ data: (piece) => this.#pass(piece, out), end: () => this.#ended(out), broken: () => this.#cut() })
+    source.read({
+      data: (piece) => this.#pass(piece, out),
+      end: () => this.#ended(out),
+      broken: () => this.#endEarly(out),
+    })
   }
 
-  /** Between two events of a watch; in the middle of one, which only JSON shows, half of it must not look like the last. */
+  /** A client whose watch ends in good order goes on from its last event; one whose watch breaks fetches everything again. */
   #endEarly(out: StreamedResponse): void {
-    const isJson = String(this.#answer.headers['content-type']).startsWith('application/json')
-    if (isJson && this.#isWithinLine) this.#cut()
-    else if (!this.#isOver) out.end()
+    if (this.#isOver) return
+    if (this.#events?.isBetween === true) out.end()
+    else this.#exchange.abort()
     this.#drop()
   }
 
   #pass(piece: Buffer, out: StreamedResponse): void {
     const record = this.#record
     record.toClientBytes += piece.length
-    this.#isWithinLine = piece[piece.length - 1] !== newline
+    this.#events?.pass(piece)
     // The end is on its way, if not here already: it goes with the last piece.
     if (record.toClientBytes === this.#wholeBytes) this.#last = piece
     else if (!out.write(piece)) this.#answer.source.pause()
@@ -92,11 +99,6 @@ class Sending {
     this.#isOver = true
     if (this.#last === undefined) out.end(this.#answer.trailers())
     else out.endWith(this.#last)
-  }
-
-  #cut(): void {
-    if (!this.#isOver) this.#exchange.abort()
-    this.#drop()
   }
 
   #drop(): void {
