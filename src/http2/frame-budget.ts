@@ -38,3 +38,16 @@ export class FrameBudget {
     if (this.#left < 0) throw new Http2Error(ErrorCode.enhanceYourCalm, `too many ${this.#what}`)
   }
 }
+
+/** Of streams that were under way, by either side for what the other has done: each was a request for nothing. */
+export function streamResetBudget(nowMs: () => number): FrameBudget {
+  return new FrameBudget('resets', MAX_STREAM_RESETS_AT_ONCE, MAX_STREAM_RESETS_PER_SECOND, nowMs)
+}
+
+/**
+ * Of streams that are over, and without an error: clients of Go send one whenever they are answered before they have sent
+ * all of their body. That was our doing, and must not count as a request for nothing.
+ */
+export function lateResetBudget(nowMs: () => number): FrameBudget {
+  return new FrameBudget('late resets', MAX_IDLE_FRAMES_AT_ONCE, MAX_IDLE_FRAMES_PER_SECOND, nowMs)
+}

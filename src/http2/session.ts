@@ -6,7 +6,7 @@
  * failure nothing more is sent or delivered.
  */
 import { goAwayFrame, pingFrame, resetFrame } from './control-frames.ts'
-import { FrameBudget, MAX_STREAM_RESETS_AT_ONCE, MAX_STREAM_RESETS_PER_SECOND } from './frame-budget.ts'
+import { type FrameBudget, lateResetBudget, streamResetBudget } from './frame-budget.ts'
 import { FrameDispatch, type FrameTarget } from './frame-dispatch.ts'
 import { FrameReader } from './frame-reader.ts'
 import { headFrames } from './head-frames.ts'
@@ -51,6 +51,7 @@ export class Http2Session implements StreamHost, FrameTarget {
   readonly #peer: PeerSettings
   readonly #streams = new Map<number, Http2Stream>()
   readonly #resets: FrameBudget
+  readonly #lateResets: FrameBudget
   readonly #preface: PrefaceReader | undefined
   #lastOwnId: number
   #lastPeerId = 0
@@ -77,7 +78,8 @@ export class Http2Session implements StreamHost, FrameTarget {
       connectionBytes: connectionWindowBytes,
       streamBytes: streamWindowBytes,
     })
-    this.#resets = new FrameBudget('resets', MAX_STREAM_RESETS_AT_ONCE, MAX_STREAM_RESETS_PER_SECOND, nowMs)
+    this.#resets = streamResetBudget(nowMs)
+    this.#lateResets = lateResetBudget(nowMs)
     this.#begin()
   }
 
@@ -225,7 +227,8 @@ export class Http2Session implements StreamHost, FrameTarget {
   onReset(streamId: number, code: number): void {
     if (this.#isOver) return
     const stream = this.#known(streamId)
-    if (this.#isServer) this.#resets.spend()
+    const isLate = stream === undefined && code === ErrorCode.noError
+    if (this.#isServer) (isLate ? this.#lateResets : this.#resets).spend()
     if (stream === undefined) return
     // Servers may answer before they have read all, and say so in this way; clients have no reason to.
     if (this.#isServer || code !== ErrorCode.noError || !stream.isReceivingOver) this.#brokenOff(stream, code)

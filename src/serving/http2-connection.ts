@@ -8,7 +8,12 @@ import type { Clock } from '../telemetry/clock.ts'
 import type { Peer, StreamingExchange } from './exchange.ts'
 import { Http2Exchange } from './http2-exchange.ts'
 import { endWhenIdle, type WatchedSession } from './idle-session.ts'
-import { MAX_REQUEST_HEADER_BYTES, MAX_REQUEST_HEADERS, MAX_STREAMS_PER_CONNECTION } from './limits.ts'
+import {
+  LAST_FRAMES_TIMEOUT_MS,
+  MAX_REQUEST_HEADER_BYTES,
+  MAX_REQUEST_HEADERS,
+  MAX_STREAMS_PER_CONNECTION,
+} from './limits.ts'
 
 /** Enough for the largest body without a stop; the default of 64 KiB makes large lists crawl. */
 const streamWindowBytes = 1024 * 1024
@@ -29,6 +34,7 @@ export class Http2Connection implements WatchedSession {
   readonly #date: () => string
   #exchanges = 0
   #isLeaving = false
+  #isEnding = false
   idleSinceMs: number
 
   constructor(socket: TLSSocket, options: Http2ConnectionOptions) {
@@ -108,12 +114,18 @@ export class Http2Connection implements WatchedSession {
     if (this.#isLeaving && this.#exchanges === 0) this.#end()
   }
 
-  /** After what is still to be sent. */
+  /** After what is still to be sent; a client that does not read it must not keep the connection by that. */
   #end(): void {
+    if (this.#isEnding) return
+    this.#isEnding = true
     process.nextTick(() => {
       this.#transport.flush()
       this.#socket.destroySoon()
     })
+    this.#socket.once(
+      'close',
+      this.#options.clock.schedule(LAST_FRAMES_TIMEOUT_MS, () => this.#socket.destroy()),
+    )
   }
 }
 

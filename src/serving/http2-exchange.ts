@@ -71,12 +71,10 @@ export class Http2Exchange implements StreamingExchange, StreamHandler, BodySour
 
   body(): RequestBody | undefined {
     if (!this.#options.hasBody) return undefined
-    this.#continue()
     return new RequestBody(this, () => this.#trailers)
   }
 
   readBody(maxBytes: number): Promise<Buffer> {
-    this.#continue()
     return readBody(this, this.headers.get('content-length'), maxBytes)
   }
 
@@ -100,7 +98,10 @@ export class Http2Exchange implements StreamingExchange, StreamHandler, BodySour
     this.#sink = sink
     if (!this.#options.hasBody) this.#letGo()?.end()
     else if (this.#stream.isClosed) this.#letGo()?.broken()
-    else this.#stream.resume()
+    else {
+      this.#continue()
+      this.#stream.resume()
+    }
   }
 
   pause(): void {
@@ -150,9 +151,10 @@ export class Http2Exchange implements StreamingExchange, StreamHandler, BodySour
     return sink
   }
 
-  /** A client may wait with its body until it is asked for it. */
+  /** A client may wait with its body until it is asked for it. Behind the answer itself there is no place for that. */
   #continue(): void {
-    if (this.headers.get('expect')?.toLowerCase() === '100-continue') this.#stream.respond([':status', '100'], false)
+    if (this.#isStarted || this.headers.get('expect')?.toLowerCase() !== '100-continue') return
+    this.#stream.respond([':status', '100'], false)
   }
 
   /** Throws, with nothing sent, at a head that must not be sent. */

@@ -126,6 +126,33 @@ describe('rapid resets', () => {
     expect(victim.failureCode).toBeUndefined()
   })
 
+  it('resets of streams that we have answered and ended before their bodies were over: the connection goes on', () => {
+    const victim = new Victim('server')
+    for (let count = 0; count < 3 * MAX_STREAM_RESETS_AT_ONCE; count++) {
+      const id = 2 * count + 1
+      victim.attack(head(id, postFields))
+      const stream = victim.end.streams[count]?.stream
+      stream?.respond([':status', '413'], true)
+      stream?.reset(0)
+      victim.attack(resetStream(id, 0))
+    }
+    expect(victim.failureCode).toBeUndefined()
+    expect(victim.end.session.openStreams).toBe(0)
+  })
+
+  it.each([
+    ['without an error', 0, MAX_IDLE_FRAMES_AT_ONCE],
+    ['with one', 8, MAX_STREAM_RESETS_AT_ONCE],
+  ])('resets %s of a stream that is over, without end: the connection ends', (_, code, atOnce) => {
+    const victim = new Victim('server')
+    victim.attack(head(1, postFields))
+    victim.end.streams[0]?.stream?.reset(0)
+    for (let count = 0; count < atOnce; count++) victim.attack(resetStream(1, code))
+    expect(victim.failureCode).toBeUndefined()
+    victim.attack(resetStream(1, code))
+    expect(victim.failureCode).toBe('enhanceYourCalm')
+  })
+
   it('a client minds no resets: they are answers to what it has asked', () => {
     const victim = new Victim('client')
     for (let count = 0; count < 2 * MAX_STREAM_RESETS_AT_ONCE; count++) {

@@ -50,6 +50,12 @@ describe('the listener', () => {
     const headers = { 'content-type': 'text/plain' }
     try {
       if (exchange.target === '/body') await exchange.readBody(maxBodyBytes)
+      if (exchange.target === '/head-first') {
+        const answer = exchange.stream(200, headers)
+        await exchange.readBody(maxBodyBytes)
+        answer.end()
+        return
+      }
       exchange.respond(200, headers, Buffer.from(String([...exchange.headers.names()].length)))
     } catch (error) {
       if (error instanceof BodyTooLargeError) exchange.respond(413, headers, Buffer.from('too large'))
@@ -129,6 +135,28 @@ describe('the listener', () => {
     stream.resume()
     await once(stream, 'close')
     expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR)
+    session.destroy()
+  })
+
+  it('asks over HTTP/2 for a body that a client holds back, where it is wanted and nothing was answered yet', async () => {
+    const session = http2()
+    const heads = async (path: string, bytes: number): Promise<{ heads: unknown[]; rstCode: number | undefined }> => {
+      const fields = { ':path': path, ':method': 'POST', expect: '100-continue', 'content-length': bytes }
+      const stream = session.request(fields, { endStream: false })
+      const heard: unknown[] = []
+      const send = (): void => {
+        if (!stream.writableEnded && !stream.destroyed) stream.end('x'.repeat(bytes))
+      }
+      stream.on('continue', () => heard.push(100)).once('continue', send)
+      stream.on('response', (answer) => heard.push(answer[':status'])).once('response', send)
+      stream.on('error', () => {}).resume()
+      await once(stream, 'close')
+      return { heads: heard, rstCode: stream.rstCode }
+    }
+    const rstCode = constants.NGHTTP2_NO_ERROR
+    expect(await heads('/body', maxBodyBytes)).toEqual({ heads: [100, 200], rstCode })
+    expect(await heads('/body', maxBodyBytes + 1)).toEqual({ heads: [413], rstCode })
+    expect(await heads('/head-first', 1)).toEqual({ heads: [200], rstCode })
     session.destroy()
   })
 

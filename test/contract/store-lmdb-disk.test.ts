@@ -40,6 +40,7 @@ class HeldEnvironment implements Environment {
   readonly scan: Environment['scan']
   readonly scanKeys: Environment['scanKeys']
   readonly countKeys: Environment['countKeys']
+  readonly freeBytes: Environment['freeBytes']
   readonly close: Environment['close']
   failure: Error | undefined
   flushes = 0
@@ -52,6 +53,7 @@ class HeldEnvironment implements Environment {
     this.scan = inner.scan.bind(inner)
     this.scanKeys = inner.scanKeys.bind(inner)
     this.countKeys = inner.countKeys.bind(inner)
+    this.freeBytes = inner.freeBytes.bind(inner)
     this.close = inner.close.bind(inner)
   }
 
@@ -124,7 +126,7 @@ describe('LmdbStore and the disk', () => {
   it('when the disk is nearly full, puts nothing more but still deletes and compacts', async () => {
     const clock = new ManualClock()
     let freeBytes = RESERVED_BYTES
-    const room = new DiskRoom(clock, directory, () => freeBytes)
+    const room = new DiskRoom(clock, directory, { diskFreeBytes: () => freeBytes, storeFreeBytes: () => 0 })
     const store = await LmdbStore.on(await LmdbEnvironment.open(directory), clock, room)
     await store.commit(put('a'))
     freeBytes = RESERVED_BYTES - 1
@@ -133,6 +135,30 @@ describe('LmdbStore and the disk', () => {
     await store.commit({ conditions: [], writes: [{ type: 'delete', key: 'a' }] })
     await store.compact(3)
     expect((await store.list('')).entries).toEqual([])
+    await store.close()
+  })
+
+  it('takes puts again when deleted objects are forgotten, though the file does not shrink', async () => {
+    const clock = new ManualClock()
+    const environment = await LmdbEnvironment.open(directory)
+    let diskFreeBytes = RESERVED_BYTES
+    const measures = { diskFreeBytes: () => diskFreeBytes, storeFreeBytes: () => environment.freeBytes() }
+    const store = await LmdbStore.on(environment, clock, new DiskRoom(clock, directory, measures))
+    const keys = Array.from({ length: 12 }, (_, index) => `k${index}`)
+    for (const key of keys) await store.commit(put(key, 'x'.repeat(1_000_000)))
+    diskFreeBytes -= 8 * 1024 * 1024
+    await clock.advance(MEASURE_INTERVAL_MS)
+    await expect(store.commit(put('b'))).rejects.toThrow('delete objects')
+    for (const key of keys) await store.commit({ conditions: [], writes: [{ type: 'delete', key }] })
+    await clock.advance(MEASURE_INTERVAL_MS)
+    await expect(store.commit(put('b'))).rejects.toBeInstanceOf(StoreFullError)
+    const size = async (): Promise<number> => (await stat(join(directory, 'data.mdb'))).size
+    const before = await size()
+    await store.compact(await store.revision())
+    expect(environment.freeBytes()).toBeGreaterThan(12_000_000)
+    await clock.advance(MEASURE_INTERVAL_MS)
+    for (const key of keys.slice(0, 3)) await store.commit(put(key, 'y'.repeat(1_000_000)))
+    expect(await size()).toBe(before)
     await store.close()
   })
 
