@@ -45,7 +45,7 @@ describe('DataDir', () => {
   it('lets one process of a role in, and another role beside it', async () => {
     const running = await new DataDir(dir, 'up').start()
     await expect(new DataDir(dir, 'up').start()).rejects.toThrow(
-      `cannot use the data folder ${dir}: it is in use by process ${process.pid}`,
+      `cannot use the data folder ${dir}: it is in use by process ${process.pid}; stop that one first`,
     )
     const beside = await new DataDir(dir, 'edge').start()
     await beside.stop(never)

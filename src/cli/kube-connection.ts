@@ -1,4 +1,6 @@
 /** Which API server a command talks to, with errors a person can act on. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { DEFAULT_NAMESPACE } from '../hub/cluster/names.ts'
 import { KubeClient } from '../kube/client/client.ts'
@@ -7,18 +9,29 @@ import { loadConnection } from '../kube/client/default-connection.ts'
 import type { CommandContext } from './context.ts'
 import { UsageError } from './failure.ts'
 
-/** `file`, else KUBECONFIG, else the user's own kubeconfig, else the pod this runs in. */
+/** Some reasons end where a part follows that is not shown. */
+const openEnd = /[\s:;,.]+$/
+
+/** `file`, else KUBECONFIG, else the user's own kubeconfig, else the pod this runs in. `example` is one that could be named. */
 export async function connectionOf(
   { environment }: Pick<CommandContext, 'environment'>,
   file: string | undefined,
+  example?: string,
 ): Promise<ConnectionConfig> {
   try {
     return await loadConnection({ environment, ...(file === undefined ? {} : { file }) })
   } catch (error) {
-    if (error instanceof ConnectionConfigError)
-      throw new UsageError(`${error.message}; name one with --kubeconfig`, { cause: error })
-    throw error
+    if (!(error instanceof ConnectionConfigError)) throw error
+    const wish = file === undefined ? 'name one with --kubeconfig' : 'name another with --kubeconfig'
+    const hint = file === undefined && example !== undefined ? `, such as --kubeconfig ${example}` : ''
+    throw new UsageError(`${error.message.replace(openEnd, '')}; ${wish}${hint}`, { cause: error })
   }
+}
+
+/** That of "causeway up" in this folder, if there is one. Only ever proposed: the user may well mean another cluster. */
+function kubeconfigHere(workingDir: string): string | undefined {
+  const path = join('.causeway', 'admin.kubeconfig')
+  return existsSync(join(workingDir, path)) ? path : undefined
 }
 
 export interface ClusterFlags {
@@ -40,7 +53,8 @@ export async function withClient(
   { kubeconfig }: ClusterFlags,
   work: (client: KubeClient) => Promise<void>,
 ): Promise<void> {
-  const client = new KubeClient(await connectionOf(context, kubeconfig), { clock: context.clock })
+  const connection = await connectionOf(context, kubeconfig, kubeconfigHere(context.workingDir))
+  const client = new KubeClient(connection, { clock: context.clock })
   try {
     await work(client)
   } finally {

@@ -52,7 +52,9 @@ describe('takeLock', () => {
 
   it('refuses a second holder, naming the first, and is free again after release', async () => {
     const first = await takeLock(path)
-    await expect(takeLock(path)).rejects.toThrow(new RegExp(`^it is in use by process ${process.pid}$`))
+    await expect(takeLock(path)).rejects.toThrow(
+      new RegExp(`^it is in use by process ${process.pid}; stop that one first, or .*--data-dir$`),
+    )
     expect(first.isHeld()).toBe(true)
     expect(lockFiles()).toEqual(['up.lock'])
     first.release()

@@ -36,7 +36,7 @@ export class LockHeldError extends LockError {
   constructor(path: string, holder: ProcessIdentity, verdict: 'running' | 'elsewhere') {
     super(
       verdict === 'running'
-        ? `it is in use by process ${holder.pid}`
+        ? `it is in use by process ${holder.pid}; stop that one first, or name another folder with --data-dir`
         : `it is in use by process ${holder.pid} on ${holder.host}, which cannot be seen from here; ` +
             `if that machine or container is gone for good, remove ${path}`,
     )

@@ -70,12 +70,23 @@ describe('causeway', () => {
 
   it.each([
     [['upp'], "unknown command 'upp'\n(Did you mean up?)"],
+    [['help', 'upp'], "unknown command 'upp'\n(Did you mean up?)"],
+    [['run', 'kubectl', 'get', 'pods', '-A'], "unknown option '-A'\n(put -- before the program: causeway run -- "],
+    [
+      ['run', '--data-dir', '/nowhere/data', '--', '/bin/sh'],
+      'there is no folder /nowhere/data: name that of a running',
+    ],
     [['up', '--helth-address', 'x'], "unknown option '--helth-address'\n(Did you mean --health-address?)"],
     [['up', 'now'], "too many arguments for 'up'"],
     [['up', '--data-dir'], "option '--data-dir <path>' argument missing"],
     [['config', 'print', '-o', 'xml'], 'Allowed choices are wide, yaml, json'],
     [['config', 'print', '--role', 'nobody'], 'Allowed choices are up'],
     [['config', 'show'], "unknown command 'show'"],
+    [
+      ['up', '--hub-port', '17000', '--secure-port', '17000'],
+      '--secure-port and --hub-port are both port 17000: choose different ones',
+    ],
+    [['up', '--edge-port', '10551'], '--edge-port and --health-address (default) are both port 10551: choose'],
     [['up', '--log-level', 'loud'], '--log-level: expected one of trace, debug, info, warn, error, fatal, got "loud"'],
   ])('refuses %j with exit code 2', async (args, told) => {
     const { code, stdout, stderr } = await causeway(args)

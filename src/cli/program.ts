@@ -69,10 +69,15 @@ export async function runProgram(args: readonly string[], context: CommandContex
 /** Commander ends `--help` and `--version` with an error that is none. */
 async function parse(program: Command, args: readonly string[]): Promise<void> {
   try {
-    await program.parseAsync(args, { from: 'user' })
+    await program.parseAsync(isHelpForNobody(args) ? args.slice(1) : args, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error
   }
+}
+
+/** Commander explains everything to who asks for the help of a command that there is not; asked for the command itself, it says so. */
+function isHelpForNobody([first, name = '']: readonly string[]): boolean {
+  return first === 'help' && /^[^-]/.test(name) && name !== first && !Object.hasOwn(commands, name)
 }
 
 /** `writeHelp` gets what `--help` and `--version` say. */

@@ -53,6 +53,7 @@ export function addRunCommand(program: Command, context: CommandContext): void {
     .command('run')
     .description('run a program as a pod on an edge would run')
     .usage('[options] -- <program> [arguments...]')
+    .showHelpAfterError('(put -- before the program: causeway run -- kubectl get pods -A; see --help)')
     .argument('<program...>', 'the program and its arguments')
     .option('--node <name>', 'the edge; without it the only one of the data folder')
     .option('--service-account <namespace/name>', 'who the program is', 'default/default')

@@ -21,6 +21,7 @@ import { BUILD } from './build.ts'
 import { DataDir } from './data-dir.ts'
 import { upHubOptions } from './hub-settings.ts'
 import { grantFirstRights } from './up-rights.ts'
+import { upToken } from './up-token.ts'
 
 /** The edges of `up` join at once or not at all. */
 export const UP_TOKEN_LIFE_MS = 600_000
@@ -117,10 +118,12 @@ export class UpEdge implements Part {
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
     const { node, folder, upHub, apiServerPort, endpointPort, ...common } = this.#options
     const dataDir = join(folder, node)
+    const hub = upHub.hub.url
+    const mint = (): Promise<string> => upHub.mintToken(node)
     const edge = new Edge({
       ...common,
       dataDir,
-      hubs: [upHub.hub.url],
+      hubs: [hub],
       node,
       network: {
         carriers: 'auto',
@@ -135,7 +138,7 @@ export class UpEdge implements Part {
           filters: { disabled: [] },
         },
       },
-      token: async () => ({ kind: 'text', text: await upHub.mintToken(node) }),
+      token: () => upToken({ dataDir, hub, node, clock: common.clock, mint }),
     })
     const control = new ControlSocket(dataDir, {
       '/v1/status': () => ({ role: 'edge', version: BUILD.version, pid: process.pid, edge: edge.status }),

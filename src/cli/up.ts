@@ -37,7 +37,8 @@ Examples:
   causeway up
   kubectl --kubeconfig .causeway/admin.kubeconfig get namespaces
   causeway nodes --data-dir .causeway
-  causeway up --data-dir /tmp/try --secure-port 0 --hub-port 0 --edge-port 0
+  causeway up --data-dir /tmp/try --secure-port 0 --hub-port 0 --edge-port 0 \\
+    --endpoint-port 0 --health-address 127.0.0.1:0
   CAUSEWAY_UP_LOG_LEVEL=debug causeway up --config up.yaml
 
 A file for --config (paths in it are relative to its folder):

@@ -121,6 +121,7 @@ describe('the doctor', () => {
       'serving certificate': { state: 'ok' },
       'endpoint address': { state: 'warn', message: expect.stringContaining('only 127.0.0.1') },
       'endpoint port': { state: 'ok' },
+      'API server through the tunnel': { state: 'ok', message: expect.stringMatching(/^it answers \(HTTP \d+\)$/) },
     })
     const { stdout } = await run(['doctor', '--data-dir', 'well'], { workingDir: cluster.folder })
     expect(stdout).toMatch(/^ok {4}data folder .*\n[\s\S]*\n\n\d+ ok, \d+ to look at, 0 failed\n$/)
@@ -161,6 +162,37 @@ describe('the doctor', () => {
       expect(findings).toMatchObject({ clock: { state: 'warn' }, 'endpoint port': { state: 'ok' } })
     }, patience)
     await stop(edge)
+  })
+
+  it('says that the API server is away behind a hub that is well', async () => {
+    const other = await HubCluster.start()
+    onTestFinished(() => other.close())
+    const lasting = await other.hub('hub')
+    const token = await other.token('token', { node: 'cut-off' })
+    const edge = await other.edge('cut-off', '--hub', lasting.url, '--node-name', 'cut-off', '--token-file', token)
+    await vi.waitFor(() => expect(other.has('cut-off/kubelet-client.crt')).toBe(true), patience)
+    await other.endApiServer()
+    await vi.waitFor(async () => {
+      const { code, findings } = await doctor(other.path('cut-off'))
+      expect(failed(findings)).toEqual(['API server through the tunnel'])
+      expect(code).toBe(1)
+      const { message, advice } = findings['API server through the tunnel'] ?? {}
+      expect(message).toMatch(
+        /^requests get HTTP 50[234]: through the tunnel: the API server cannot be reached: .*refused/,
+      )
+      expect(advice).toContain('see that the API server runs')
+    }, patience)
+    await stop(edge)
+    await stop(lasting.process)
+  })
+
+  it('says that the folder is that of "causeway up", and nothing more', async () => {
+    mkdirSync(cluster.path('all/edges'), { recursive: true, mode: 0o700 })
+    const { code, findings } = await doctor('all')
+    expect(code).toBe(1)
+    expect(failed(findings)).toEqual(['identity'])
+    expect(Object.keys(findings)).toEqual(['data folder', 'identity'])
+    expect(findings['identity']?.advice).toContain('edges/edge-1')
   })
 
   it('says that another program has the port of the endpoint', async () => {

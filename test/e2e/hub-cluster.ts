@@ -38,11 +38,13 @@ export class HubCluster {
   readonly folder: string
   readonly client: KubeClient
   readonly #kubeconfigs: Kubeconfigs
+  readonly #apiServer: Launched | undefined
 
-  private constructor(folder: string, client: KubeClient, kubeconfigs: Kubeconfigs) {
+  private constructor(folder: string, client: KubeClient, kubeconfigs: Kubeconfigs, apiServer?: Launched) {
     this.folder = folder
     this.client = client
     this.#kubeconfigs = kubeconfigs
+    this.#apiServer = apiServer
   }
 
   /** With our own API server, where hubs are administrators. */
@@ -52,12 +54,19 @@ export class HubCluster {
     const server = launch(['apiserver', ...flags], { workingDir })
     await server.shows(/^ready [\s\S]*admin\.kubeconfig\n/)
     const kubeconfig = join(workingDir, 'api/admin.kubeconfig')
-    return await HubCluster.at({ admin: kubeconfig, hub: kubeconfig }, workingDir)
+    return await HubCluster.at({ admin: kubeconfig, hub: kubeconfig }, workingDir, server)
   }
 
   /** With an API server that runs already. */
-  static async at(kubeconfigs: Kubeconfigs, folder = makeWorkingDir()): Promise<HubCluster> {
-    return new HubCluster(folder, new KubeClient(await loadKubeconfig({ file: kubeconfigs.admin })), kubeconfigs)
+  static async at(kubeconfigs: Kubeconfigs, folder = makeWorkingDir(), server?: Launched): Promise<HubCluster> {
+    const client = new KubeClient(await loadKubeconfig({ file: kubeconfigs.admin }))
+    return new HubCluster(folder, client, kubeconfigs, server)
+  }
+
+  /** Of a cluster with our own, without a word of goodbye. */
+  async endApiServer(): Promise<void> {
+    this.#apiServer?.kill('SIGKILL')
+    await this.#apiServer?.exited
   }
 
   async close(): Promise<void> {

@@ -170,7 +170,11 @@ describe('causeway run, refusing', { timeout }, () => {
     expect((await runIn(['--node', 'edge-2', '--kubeconfig-only', '--', 'true'])).code).toBe(0)
     const elsewhere = await run(['run', '--', 'true'], { workingDir, environment: environment() })
     expect(elsewhere.code).toBe(2)
-    expect(elsewhere.stderr).toContain('name a kubeconfig that may ask for tokens with --kubeconfig')
+    expect(elsewhere.stderr).toMatch(/there is no folder .*\.causeway: .*--data-dir/)
+    const ofEdge = ['run', '--data-dir', '.', '--', 'true']
+    const withoutAdmin = await run(ofEdge, { workingDir, environment: environment() })
+    expect(withoutAdmin.code).toBe(2)
+    expect(withoutAdmin.stderr).toContain('name a kubeconfig that may ask for tokens with --kubeconfig')
   })
 
   it('what nobody knows', async () => {

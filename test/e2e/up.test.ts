@@ -162,7 +162,9 @@ describe('causeway up, one at a time', () => {
     expect([second.code, second.stdout]).toEqual([1, ''])
     expect(second.log().at(-1)).toMatchObject({
       level: 'fatal',
-      msg: `cannot use the data folder ${join(workingDir, '.causeway')}: it is in use by process ${first.pid}`,
+      msg: expect.stringMatching(
+        `^cannot use the data folder ${join(workingDir, '.causeway')}: it is in use by process ${first.pid}; stop that`,
+      ),
     })
     expect((await get(`${url}/readyz`)).status).toBe(200)
   })
@@ -176,6 +178,21 @@ describe('causeway up, one at a time', () => {
     const url = await up().ready()
     expect((await get(`${url}/readyz`)).status).toBe(200)
     expect(locks()).toEqual(['up.lock'])
+  })
+
+  it('makes a join token only for an edge that has to join', async () => {
+    for (const edges of ['1', '1', '2']) {
+      const process = up('--edges', edges)
+      await process.ready()
+      process.kill('SIGTERM')
+      await process.exited
+    }
+    await up('--edges', '2').ready()
+    const kubeconfig = ['--kubeconfig', '.causeway/admin.kubeconfig']
+    const { stdout } = await run(['token', 'list', '-o', 'json', ...kubeconfig], { workingDir })
+    const tokens = JSON.parse(stdout) as { node: string; state: string }[]
+    const ofEdges = tokens.filter(({ node }) => node.startsWith('edge-')).map(({ node, state }) => `${node} ${state}`)
+    expect(ofEdges.toSorted()).toEqual(['edge-1 used up', 'edge-2 used up'])
   })
 
   it('lets exactly one of several that start together succeed a dead one', async () => {

@@ -85,8 +85,26 @@ export function loadConfig<S extends Options>(role: Role<S>, sources: ConfigSour
     values[key] = best?.value
     settings.push({ key, shown: best && shownOf(option, best.value), origin: best?.origin ?? NOT_SET })
   }
+  if (problems.length === 0) problems.push(...clashProblems(role, values as ValuesOf<S>, settings))
   if (problems.length > 0) throw new ConfigError(role, problems)
   return { values: values as ValuesOf<S>, settings }
+}
+
+/** Left to the moment of listening, the process would be told of "another" one that has the port: itself. */
+function clashProblems<S extends Options>(
+  role: Role<S>,
+  values: ValuesOf<S>,
+  settings: readonly Setting[],
+): readonly string[] {
+  const named = (key: string): string => {
+    const flag = flagOf(key)
+    const origin = settings.find((setting) => setting.key === key)?.origin
+    return origin === flag ? flag : `${flag} (${origin})`
+  }
+  const clashes = role.portClashes?.(values) ?? []
+  return clashes.map(
+    ({ port, keys: [one, other] }) => `${named(one)} and ${named(other)} are both port ${port}: choose different ones`,
+  )
 }
 
 function shownOf(option: Option<unknown>, value: unknown): PlainValue {

@@ -44,6 +44,13 @@ export interface Role<S extends Options = Options> {
   /** Also the name of the command. */
   readonly name: string
   readonly options: S
+  /** What is wrong with values that are each right by themselves: two settings for one port. */
+  portClashes?(values: ValuesOf<S>): readonly PortClash[]
+}
+
+export interface PortClash {
+  readonly port: number
+  readonly keys: readonly [string, string]
 }
 
 type Described<T> = Omit<Option<T>, 'default'>

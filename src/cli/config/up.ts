@@ -2,7 +2,7 @@
  * The configuration of `causeway up`.
  */
 import { drainTimeout, logFormat, logLevel } from './common.ts'
-import { option, type Role, type ValuesOf } from './option.ts'
+import { option, type PortClash, type Role, type ValuesOf } from './option.ts'
 import { filePath, integer, listenAddress } from './values.ts'
 
 /** Each is a whole agent in this process; more belong on machines of their own. */
@@ -53,4 +53,22 @@ const options = {
 
 export type UpConfig = ValuesOf<typeof options>
 
-export const upRole: Role<typeof options> = { name: 'up', options }
+export const upRole: Role<typeof options> = { name: 'up', options, portClashes }
+
+/** Where everything of `up` listens, as a host of the health server would have to be to get in the way. */
+const sharedHosts: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '0.0.0.0', '::'])
+
+function portClashes(config: UpConfig): readonly PortClash[] {
+  const { securePort, hubPort, edges, edgePort, endpointPort, healthAddress } = config
+  const ports: [key: string, port: number][] = [
+    ['securePort', securePort],
+    ['hubPort', hubPort],
+  ]
+  // Without an edge nobody listens there.
+  if (edges > 0) ports.push(['edgePort', edgePort], ['endpointPort', endpointPort])
+  if (sharedHosts.has(healthAddress.host)) ports.push(['healthAddress', healthAddress.port])
+  return ports.flatMap(([key, port], index): PortClash[] => {
+    const earlier = ports.slice(0, index).find(([, other]) => other === port && port !== 0)
+    return earlier === undefined ? [] : [{ port, keys: [earlier[0], key] }]
+  })
+}

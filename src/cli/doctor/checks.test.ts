@@ -10,7 +10,7 @@ import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
 import { nodeSubject } from '../../identity/node-name.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { renderFindings, runChecks } from './checks.ts'
-import { type DoctorReaders, ToolError } from './finding.ts'
+import { type DoctorReaders, ToolError, type VersionAnswer } from './finding.ts'
 
 const clock = new ManualClock()
 const dataDir = '/var/lib/causeway'
@@ -44,6 +44,9 @@ interface World {
   hubAheadMs: number | Error
   addresses: string[]
   presented: Certificate | Error
+  version: VersionAnswer | Error
+  /** What the edge has noticed of it by then. */
+  upstreamErrors: readonly string[]
   readonly tools: Map<string, string | ToolError>
 }
 
@@ -80,6 +83,8 @@ beforeEach(() => {
     hubAheadMs: 400,
     addresses: ['127.0.0.1', '169.254.30.10'],
     presented: servingCertificate,
+    version: { code: 200 },
+    upstreamErrors: [],
     tools: new Map([
       ['ip -V', 'ip utility'],
       ['nft --version', 'nftables v1'],
@@ -102,6 +107,10 @@ function readers(): DoctorReaders {
       if (world.edge === undefined) throw new Error(`no running process uses the data folder ${dataDir}`)
       return { role: 'edge', edge: world.edge }
     },
+    statusNow: async () => {
+      const pools = ['node', 'token', 'open'].map((pool, index) => ({ pool, lastError: world.upstreamErrors[index] }))
+      return { role: 'edge', edge: { ...world.edge, endpoint: { addresses: [], port: 1, upstream: { pools } } } }
+    },
     hubTimeMs: async () => {
       if (world.hubAheadMs instanceof Error) throw world.hubAheadMs
       return world.nowMs + world.hubAheadMs
@@ -111,6 +120,10 @@ function readers(): DoctorReaders {
     presentedCertificate: async () => {
       if (world.presented instanceof Error) throw world.presented
       return world.presented
+    },
+    versionAnswer: async () => {
+      if (world.version instanceof Error) throw world.version
+      return world.version
     },
     runTool: async (program, args) => {
       const said = tools.get([program, ...args].join(' ')) ?? new ToolError('missing', 'ENOENT')
@@ -141,9 +154,9 @@ describe('a node on which all is well', () => {
   it('is printed one line for each check, with the advice below', async () => {
     world.hubAheadMs = new Error('nobody there')
     const text = renderFindings(await runChecks(readers()))
-    expect(text).toContain('ok    data folder          /var/lib/causeway, mode 0700\n')
-    expect(text).toMatch(/^warn {2}clock .*nobody there\n {27}-> check the network towards the hub$/m)
-    expect(text).toMatch(/\n\n11 ok, 1 to look at, 0 failed\n$/)
+    expect(text).toContain('ok    data folder                    /var/lib/causeway, mode 0700\n')
+    expect(text).toMatch(/^warn {2}clock .*nobody there\n {37}-> check the network towards the hub$/m)
+    expect(text).toMatch(/\n\n12 ok, 1 to look at, 0 failed\n$/)
   })
 })
 
@@ -154,9 +167,17 @@ describe('the data folder', () => {
       'data folder: fail, others may write into /var/lib/causeway (mode 0777) -> chmod 0700 /var/lib/causeway',
     ])
     replace('.', { mode: file | 0o600 })
-    expect((await complaints())[0]).toContain('is no folder')
+    expect(await complaints()).toEqual([expect.stringContaining('is no folder')])
     world.files.delete('.')
-    expect((await complaints())[0]).toContain('data folder: fail, there is no folder')
+    const findings = await runChecks(readers())
+    expect(findings).toEqual([
+      {
+        check: 'data folder',
+        state: 'fail',
+        message: 'there is no folder /var/lib/causeway',
+        advice: expect.stringContaining('--data-dir'),
+      },
+    ])
   })
 
   it('holds no identity, or that of another place', async () => {
@@ -165,7 +186,10 @@ describe('the data folder', () => {
     world.edge = undefined
     expect((await complaints())[0]).toContain('identity: fail, /var/lib/causeway holds no identity')
     replace('edges', { mode: constants.S_IFDIR | 0o700 })
-    expect((await complaints())[0]).toContain('such as /var/lib/causeway/edges/edge-1')
+    expect(await complaints()).toEqual([
+      'identity: fail, /var/lib/causeway is the folder of "causeway up", not of an edge -> ' +
+        'name that of one of its edges: --data-dir /var/lib/causeway/edges/edge-1',
+    ])
   })
 
   it.each([
@@ -214,6 +238,7 @@ describe('the way to the hub', () => {
     world.edge = { ...world.edge, network: { links: [{ hub: 'h', state: 'down', lastError: 'refused' }] } }
     expect(await complaints()).toEqual([
       'link: fail, there is no link (h down: refused) -> check the network towards the hub',
+      expect.stringContaining('not asked: there is no link'),
     ])
     world.edge = { ...world.edge, identity: { ok: false, reason: 'forgotten' } }
     expect((await complaints())[0]).toContain('the identity of edge-1 does not count: forgotten')
@@ -225,7 +250,39 @@ describe('the way to the hub', () => {
       expect.stringContaining('link: fail, no running process uses the data folder'),
       expect.stringContaining('endpoint address: warn'),
       expect.stringContaining('endpoint port: warn'),
+      expect.stringContaining('API server through the tunnel: warn, not asked: there is no endpoint'),
     ])
+  })
+})
+
+describe('the API server', () => {
+  it.each([200, 401, 403, 500])('is there if it answers %i', async (code) => {
+    world.version = { code, message: 'whatever it says' }
+    expect(await complaints()).toEqual([])
+  })
+
+  it.each([502, 503, 504])('is away if the endpoint says %i, with what the edge knows of it', async (code) => {
+    world.version = { code, message: 'cannot be reached: the log of the edge on this node says why' }
+    world.upstreamErrors = ['refused', 'refused']
+    expect(await complaints()).toEqual([
+      expect.stringMatching(
+        new RegExp(
+          `^API server through the tunnel: fail, requests get HTTP ${code}: refused -> .*--apiserver of the hub`,
+        ),
+      ),
+    ])
+    world.upstreamErrors = []
+    expect((await complaints())[0]).toContain(`HTTP ${code}: cannot be reached: the log of the edge`)
+  })
+
+  it('is not known of where nobody answers, too many ask, or there is no link', async () => {
+    world.version = new Error('none within 25 s')
+    expect(await complaints()).toEqual([expect.stringContaining('fail, requests get no answer: none within 25 s')])
+    world.version = { code: 429, message: 'slow down' }
+    expect(await complaints()).toEqual([expect.stringContaining('tunnel: warn, not known: slow down')])
+    world.version = { code: 503 }
+    world.edge = { ...world.edge, network: { links: [{ hub: 'h', state: 'down' }] } }
+    expect((await complaints()).join()).toContain('API server through the tunnel: warn, not asked: there is no link')
   })
 })
 
@@ -310,7 +367,7 @@ describe('the machine', () => {
   it('breaks a check without breaking the others', async () => {
     const broken = { ...readers(), modeOf: () => Promise.reject(new Error('EACCES')) }
     const findings = await runChecks(broken)
-    expect(findings).toHaveLength(12)
+    expect(findings).toHaveLength(13)
     expect(findings[0]).toMatchObject({ state: 'fail', message: 'could not be checked: EACCES' })
   })
 

@@ -1,4 +1,5 @@
 /** All checks, in the order in which one fault explains the next. */
+import { checkApiServer } from './api-server-check.ts'
 import { checkEndpointAddress, checkEndpointPort, checkLink, checkServingCertificate } from './endpoint-checks.ts'
 import { checkCertificateDates, checkDataFolder, checkIdentity, checkKeyModes } from './file-checks.ts'
 import { type Check, type DoctorReaders, type Finding, fail, isForbidden, warn } from './finding.ts'
@@ -15,6 +16,7 @@ const checks: readonly Check[] = [
   { name: 'serving certificate', run: checkServingCertificate },
   { name: 'endpoint address', run: checkEndpointAddress },
   { name: 'endpoint port', run: checkEndpointPort },
+  { name: 'API server through the tunnel', run: checkApiServer },
   { name: 'service address', run: checkServiceAddress },
   { name: 'kube-proxy token', run: checkKubeProxyToken },
   { name: 'tools', run: checkTools },
@@ -22,12 +24,16 @@ const checks: readonly Check[] = [
 
 export type NamedFinding = Finding & { readonly check: string }
 
-/** One after the other: what is printed should not depend on what was faster. A check that breaks is a failure of its own. */
+/**
+ * One after the other: what is printed should not depend on what was faster. A check that breaks is a failure of its own. In
+ * what is no folder of an edge there is nothing more to look for.
+ */
 export async function runChecks(readers: DoctorReaders): Promise<readonly NamedFinding[]> {
   const findings: NamedFinding[] = []
   for (const { name, run } of checks) {
-    const finding = await run(readers).catch(notChecked)
+    const { isWrongFolder = false, ...finding } = await run(readers).catch(notChecked)
     findings.push({ check: name, ...finding })
+    if (isWrongFolder) break
   }
   return findings
 }

@@ -5,7 +5,7 @@ import { formatName } from '../../identity/distinguished-name.ts'
 import { speaksFor, verifyCertificate } from '../../identity/verify.ts'
 import { reachable } from '../run/edge-endpoint.ts'
 import { type DoctorReaders, type Finding, fail, isForbidden, ok, unlessForbidden, warn } from './finding.ts'
-import { askEdge, endpointIfKnown } from './reported-status.ts'
+import { askEdge, endpointIfKnown, isLinked } from './reported-status.ts'
 
 const servingFile = 'serving.crt'
 const clusterCaFile = 'kubernetes-ca.crt'
@@ -108,7 +108,7 @@ export async function checkLink(readers: DoctorReaders): Promise<Finding> {
     if (identity?.ok === false)
       return fail(`the identity of ${node} does not count: ${identity.reason ?? ''}`, 'see the log of the edge')
     const links = network?.links ?? []
-    const up = links.filter(({ state }) => state === 'up' || state === 'handing-over')
+    const up = links.filter(isLinked)
     if (up.length > 0) return ok(`${node} is connected with ${up.map(({ hub }) => hub).join(', ')}`)
     const why = links.map(
       ({ hub, state, lastError }) => `${hub} ${state}${lastError === undefined ? '' : `: ${lastError}`}`,

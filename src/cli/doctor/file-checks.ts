@@ -7,7 +7,16 @@ import { ownCertificateProblem } from '../../edge/identity/own-certificate.ts'
 import { type Certificate, readCertificates } from '../../identity/certificate.ts'
 import { caBundleSha256 } from '../../identity/join-token.ts'
 import { parsePair } from '../../identity/pair-file.ts'
-import { type DoctorReaders, type Finding, fail, isForbidden, ok, unlessForbidden, warn } from './finding.ts'
+import {
+  type DoctorReaders,
+  type Finding,
+  fail,
+  isForbidden,
+  ok,
+  unlessForbidden,
+  warn,
+  wrongFolder,
+} from './finding.ts'
 import { askEdge } from './reported-status.ts'
 
 /** Certificates are renewed long before; what has less than this share of its life left was not. */
@@ -23,12 +32,12 @@ const otherSecrets = ['join.key', 'kube-proxy.token', 'kubelet.kubeconfig']
 export async function checkDataFolder({ dataDir, modeOf }: DoctorReaders): Promise<Finding> {
   const mode = await modeOf('.')
   if (mode === undefined)
-    return fail(
+    return wrongFolder(
       `there is no folder ${dataDir}`,
       'name the folder of the edge with --data-dir, and ask as root or its user',
     )
   if ((mode & constants.S_IFMT) !== constants.S_IFDIR)
-    return fail(`${dataDir} is no folder`, 'name the folder of the edge with --data-dir')
+    return wrongFolder(`${dataDir} is no folder`, 'name the folder of the edge with --data-dir')
   if ((mode & writableByOthers) !== 0)
     return fail(`others may write into ${dataDir} (mode ${shown(mode)})`, `chmod 0700 ${dataDir}`)
   return ok(`${dataDir}, mode ${shown(mode)}`)
@@ -62,7 +71,8 @@ async function withoutIdentity(readers: DoctorReaders): Promise<Finding> {
   const { dataDir } = readers
   if ((await readers.modeOf('edges')) !== undefined) {
     const folder = join(dataDir, 'edges')
-    return fail(`${dataDir} is the folder of "causeway up"`, `name that of one of its edges, such as ${folder}/edge-1`)
+    const advice = `name that of one of its edges: --data-dir ${folder}/edge-1`
+    return wrongFolder(`${dataDir} is the folder of "causeway up", not of an edge`, advice)
   }
   const node = await askEdge(readers).then((edge) => edge.node, unlessForbidden)
   if (node !== undefined) return ok(`node ${node}, by certificates that are kept elsewhere`)

@@ -8,11 +8,18 @@ export interface Finding {
   readonly message: string
   /** What to do about it; absent where all is well. */
   readonly advice?: string
+  /** Whether this is no folder of an edge at all: whatever the other checks said of it would mislead. */
+  readonly isWrongFolder?: true
 }
 
 export const ok = (message: string): Finding => ({ state: 'ok', message })
 export const warn = (message: string, advice: string): Finding => ({ state: 'warn', message, advice })
 export const fail = (message: string, advice: string): Finding => ({ state: 'fail', message, advice })
+
+export const wrongFolder = (message: string, advice: string): Finding => ({
+  ...fail(message, advice),
+  isWrongFolder: true,
+})
 
 /** Whether this user lacks the rights: that says nothing about the edge, so checks pass it on and count as not made. */
 export function isForbidden(error: unknown): boolean {
@@ -42,6 +49,12 @@ export class ToolError extends Error {
   }
 }
 
+export interface VersionAnswer {
+  readonly code: number
+  /** Of a Status. */
+  readonly message?: string
+}
+
 export interface DoctorReaders {
   readonly dataDir: string
   readonly nowMs: () => number
@@ -51,12 +64,16 @@ export interface DoctorReaders {
   readonly read: (name: string) => Promise<Buffer | undefined>
   /** What the running process tells; rejects with a reason for people. The same promise every time. */
   readonly status: () => Promise<unknown>
+  /** The same as of now. */
+  readonly statusNow: () => Promise<unknown>
   /** By the clock of a hub; `undefined` if it tells none. Rejects with a reason for people. */
   readonly hubTimeMs: (hubs: readonly string[]) => Promise<number | undefined>
   readonly ownAddresses: () => readonly string[]
   readonly hasInterface: (name: string) => boolean
   /** Whatever certificate is presented there, believed or not. */
   readonly presentedCertificate: (host: string, port: number) => Promise<Certificate>
+  /** What is answered there to a GET of /version that carries no credential, by whomever; rejects if nothing is. */
+  readonly versionAnswer: (host: string, port: number) => Promise<VersionAnswer>
   /** What it prints; rejects with a `ToolError`. */
   readonly runTool: (program: string, args: readonly string[]) => Promise<string>
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -45,6 +46,7 @@ describe('what the doctor looks at', () => {
     )
     const again = machineReaders({ clock: systemClock, environment: {} } as CommandContext, folder)
     expect([await again.status(), await again.status()]).toEqual([{ asked: 1 }, { asked: 1 }])
+    expect([await again.statusNow(), await again.statusNow()]).toEqual([{ asked: 2 }, { asked: 3 }])
     await running.stop(AbortSignal.abort())
   })
 
@@ -61,6 +63,30 @@ describe('what the doctor looks at', () => {
     server.close()
     await once(server, 'close')
     await expect(readers.presentedCertificate('127.0.0.1', port)).rejects.toThrow('ECONNREFUSED')
+  })
+
+  it('is what somebody answers to a question for the version', async () => {
+    const { privateKey } = await generateKeys()
+    const template = { subject: userName('anybody'), ...validityFromNow(systemClock, DAY_MS) }
+    const { certificate } = await issueSelfSignedCa(template, privateKey)
+    const answers = ['{"kind":"Status","message":"away"}', 'gateway', '{"major":"1"}', 'x'.repeat(70_000)]
+    const server = createHttpsServer(
+      { cert: certificatePem(certificate), key: privateKeyPem(privateKey) },
+      ({ url, headers }, response) => {
+        const isPlain = url === '/version' && headers.authorization === undefined
+        response.writeHead(isPlain ? 503 : 500).end(answers.shift())
+      },
+    )
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const ask = async () => await readers.versionAnswer('127.0.0.1', port)
+    expect(await ask()).toEqual({ code: 503, message: 'away' })
+    expect([await ask(), await ask()]).toEqual([{ code: 503 }, { code: 503 }])
+    await expect(ask()).rejects.toThrow('the answer is too long')
+    server.close()
+    await once(server, 'close')
+    await expect(ask()).rejects.toThrow('ECONNREFUSED')
   })
 
   it('is what tools print, or why they do not', async () => {

@@ -2,8 +2,10 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import { request } from 'node:https'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
+import * as v from 'valibot'
 import { fetchUnverifiedCa } from '../../edge/hub/hub-client.ts'
 import { parseHubUrls } from '../../edge/hub/hub-url.ts'
 import { createHubDial } from '../../edge/link/hub-dial.ts'
@@ -13,10 +15,14 @@ import { addressesOfThisMachine } from '../../network/own-addresses.ts'
 import { parseProxySettings } from '../../tunnel/carriers/proxy-settings.ts'
 import type { CommandContext } from '../context.ts'
 import { askRole } from '../control-client.ts'
-import { type DoctorReaders, ToolError, type ToolFailure } from './finding.ts'
+import { type DoctorReaders, ToolError, type ToolFailure, type VersionAnswer } from './finding.ts'
 
 /** The endpoint is on this machine. */
 export const DOCTOR_TLS_TIMEOUT_MS = 5_000
+/** More than the endpoint waits for a connection to the API server, so that its own answer comes first. */
+export const DOCTOR_REQUEST_TIMEOUT_MS = 25_000
+/** A version or a Status; who sends more is no API server. */
+export const MAX_DOCTOR_ANSWER_BYTES = 64 * 1024
 /** Tools that ask the kernel and return. */
 export const DOCTOR_TOOL_TIMEOUT_MS = 10_000
 /** A chain of kube-proxy with tens of thousands of services. */
@@ -24,15 +30,17 @@ export const MAX_DOCTOR_TOOL_BYTES = 64 * 1024 * 1024
 
 export function machineReaders({ clock, environment }: CommandContext, dataDir: string): DoctorReaders {
   let status: Promise<unknown> | undefined
+  const statusNow = (): Promise<unknown> => askRole(dataDir, '/v1/status')
   return {
     dataDir,
     nowMs: () => clock.nowMs(),
     modeOf: async (name) => await modeOf(join(dataDir, name)),
     read: async (name) => await readFileBounded(join(dataDir, name)),
     status: () => {
-      status ??= askRole(dataDir, '/v1/status')
+      status ??= statusNow()
       return status
     },
+    statusNow,
     hubTimeMs: async (hubs) => {
       const dial = createHubDial(clock, { proxy: parseProxySettings(environment) })
       return (await fetchUnverifiedCa({ hubs: parseHubUrls(hubs), clock, dial })).hubTimeMs
@@ -40,6 +48,7 @@ export function machineReaders({ clock, environment }: CommandContext, dataDir: 
     ownAddresses: addressesOfThisMachine,
     hasInterface: (name) => existsSync(join('/sys/class/net', name)),
     presentedCertificate,
+    versionAnswer,
     runTool,
   }
 }
@@ -69,6 +78,35 @@ function presentedCertificate(host: string, port: number): Promise<Certificate> 
       }
     })
   })
+}
+
+/** Sends nothing secret, so believes anybody: who listens there is for another check to say. */
+function versionAnswer(host: string, port: number): Promise<VersionAnswer> {
+  const options = { host, port, path: '/version', agent: false, rejectUnauthorized: false }
+  return new Promise((resolve, reject) => {
+    const asked = request({ ...options, timeout: DOCTOR_REQUEST_TIMEOUT_MS }, (response) => {
+      let body = ''
+      response.setEncoding('utf8').on('data', (text: string) => {
+        body += text
+        if (body.length > MAX_DOCTOR_ANSWER_BYTES) asked.destroy(new Error('the answer is too long'))
+      })
+      response.once('error', reject)
+      response.once('end', () => resolve({ code: response.statusCode ?? 0, ...messageOf(body) }))
+    })
+    asked.once('timeout', () => asked.destroy(new Error(`none within ${DOCTOR_REQUEST_TIMEOUT_MS / 1_000} s`)))
+    asked.once('error', reject)
+    asked.end()
+  })
+}
+
+/** What is no Status tells nothing. */
+function messageOf(body: string): Pick<VersionAnswer, 'message'> {
+  try {
+    const parsed = v.safeParse(v.object({ kind: v.literal('Status'), message: v.string() }), JSON.parse(body))
+    return parsed.success ? { message: parsed.output.message } : {}
+  } catch {
+    return {}
+  }
 }
 
 function runTool(program: string, args: readonly string[]): Promise<string> {

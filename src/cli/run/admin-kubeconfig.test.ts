@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { adminKubeconfigOf } from './admin-kubeconfig.ts'
 
-const failing = (code: string) => (): never => {
-  throw Object.assign(new Error(code), { code })
+const failing = (code: string, exceptFor?: string) => (path: string) => {
+  if (path !== exceptFor) throw Object.assign(new Error(code), { code })
 }
 
 describe('the kubeconfig of an administrator', () => {
@@ -11,7 +11,8 @@ describe('the kubeconfig of an administrator', () => {
   })
 
   it('is told apart: missing, or not for this user to see', () => {
-    expect(() => adminKubeconfigOf('/data', failing('ENOENT'))).toThrow('there is no /data/admin.kubeconfig')
+    expect(() => adminKubeconfigOf('/data', failing('ENOENT', '/data'))).toThrow('there is no /data/admin.kubeconfig')
+    expect(() => adminKubeconfigOf('/data', failing('ENOENT'))).toThrow(/^there is no folder \/data: .*--data-dir$/)
     expect(() => adminKubeconfigOf('/data', failing('EACCES'))).toThrow('you may not look into /data')
   })
 })

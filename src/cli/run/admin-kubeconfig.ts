@@ -14,6 +14,20 @@ export function adminKubeconfigOf(dataDir: string, access: (path: string) => voi
         `you may not look into ${dataDir}: ask as the user who runs the edge, or as root, or give --kubeconfig`,
         { cause },
       )
+    if (!isThere(dataDir, access))
+      throw new UsageError(
+        `there is no folder ${dataDir}: name that of a running edge, or of "causeway up", with --data-dir`,
+        { cause },
+      )
     throw new UsageError(`there is no ${path}: name a kubeconfig that may ask for tokens with --kubeconfig`, { cause })
+  }
+}
+
+function isThere(path: string, access: (path: string) => void): boolean {
+  try {
+    access(path)
+    return true
+  } catch {
+    return false
   }
 }

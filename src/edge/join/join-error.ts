@@ -32,12 +32,20 @@ export class JoinError extends ExplainedError {
   readonly advice: string
 
   constructor(step: JoinStep, code: string, why: string, advice: string, options?: ErrorOptions) {
-    super(`step ${step} of ${JOIN_STEPS.length}, ${JOIN_STEPS[step - 1]}: ${why}. ${advice}.`, options)
+    super(
+      `step ${step} of ${JOIN_STEPS.length}, ${JOIN_STEPS[step - 1]}: ${sentence(why)} ${sentence(advice)}`,
+      options,
+    )
     this.step = step
     this.code = code
     this.why = why
     this.advice = advice
   }
+}
+
+/** Some reasons are questions. */
+function sentence(text: string): string {
+  return /[.?!]$/.test(text) ? text : `${text}.`
 }
 
 /** What is known at the moment of a failure. */
@@ -73,9 +81,13 @@ function withSkewOf({ hubTimeMs }: HubError, context: JoinContext): JoinContext 
 function explainHubError(error: HubError, context: JoinContext): JoinError {
   const dateFault = dateCodes.has(error.code) && isNotable(context.skewMs)
   const code = dateFault ? 'clock-skew' : error.code
-  const why = dateFault ? `${error.message}; ${describeSkew(context)}` : error.message
+  const told = error.code.startsWith('token-') ? error.message.replace(newTokenHint, '') : error.message
+  const why = dateFault ? `${told}; ${describeSkew(context)}` : told
   return new JoinError(context.step, code, why, dateFault ? setTheClock : adviceFor(error, context), { cause: error })
 }
+
+/** What hubs say of tokens that are good no more; the advice says the same, and says it of every hub. */
+const newTokenHint = /; get a new one with causeway token create$/
 
 /** Failures that a wrong clock on either side brings about. */
 const dateCodes: ReadonlySet<string> = new Set<HubTlsCode | HubRefusalCode>([

@@ -7,10 +7,11 @@ import { generateKeys, keyFingerprint, privateKeyPem } from '../../identity/keys
 import { nodeSubject } from '../../identity/node-name.ts'
 import { dialTcp } from '../../kube/client/connector.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
+import { HubError } from '../hub/hub-error.ts'
 import { EdgeFiles, edgePaths } from '../identity/edge-files.ts'
 import { loadJoinedIdentity } from '../identity/edge-identity.ts'
 import { type JoinOptions, type JoinProgress, joinHub } from './join.ts'
-import { JOIN_STEPS, JoinError } from './join-error.ts'
+import { explainJoinFailure, JOIN_STEPS, JoinError } from './join-error.ts'
 
 const paths = edgePaths('/d')
 let clock: ManualClock
@@ -150,6 +151,24 @@ describe('a join fails with the step, the reason and what to do', () => {
     expect(error).toMatchObject({ step: 1, code: 'token-malformed' })
     expect(error.message).toMatch(/^step 1 of 7, read the join token: .* causeway token create\.$/)
     expect(hub.log).toEqual([])
+  })
+
+  it('for a token that is empty', async () => {
+    const error = await failure({ token: { kind: 'text', text: ' \n' } })
+    expect(error).toMatchObject({ step: 1, code: 'token-malformed' })
+    expect(error.why).toMatch(/^what was given as the join token is empty: /)
+  })
+
+  it('in sentences that end once, and say what to do once', () => {
+    const said = new JoinError(5, 'x', 'is there something between us and the hub?', 'The log of the hub says more')
+    expect(said.message).toMatch(/the hub\? The log of the hub says more\.$/)
+    const usedUp = new HubError('refusal', 'token-used-up', 'all are used; get a new one with causeway token create', {
+      retryable: false,
+    })
+    const context = { step: 5, hubs: 'h', node: 'edge-1', nowMs: 0, skewMs: 0 } as const
+    expect((explainJoinFailure(usedUp, context) as JoinError).message).toMatch(
+      /: all are used\. Make a new token and give it whole: causeway token create\.$/,
+    )
   })
 
   it('for a token file that is not there', async () => {

@@ -1,5 +1,11 @@
 /** Where a join token comes from, and which node it is for. */
-import { type JoinToken, MAX_JOIN_TOKEN_BYTES, readJoinToken, tokenCovers } from '../../identity/join-token.ts'
+import {
+  type JoinToken,
+  JoinTokenError,
+  MAX_JOIN_TOKEN_BYTES,
+  readJoinToken,
+  tokenCovers,
+} from '../../identity/join-token.ts'
 import { nodeNameProblem } from '../../identity/node-name.ts'
 import type { EdgeFiles } from '../identity/edge-files.ts'
 import { tokenCommand } from './join-error.ts'
@@ -11,10 +17,17 @@ export type TokenSource =
 
 /** `undefined` if there is no such file: the join that removed it may have been ours. */
 export async function readToken(source: TokenSource, files: EdgeFiles): Promise<JoinToken | undefined> {
-  if (source.kind === 'text') return readJoinToken(source.text)
+  if (source.kind === 'text') return readGiven(source.text, 'what was given as the join token')
   // Room for blank lines that an editor leaves around it.
   const content = await files.readForeign(source.path, 2 * MAX_JOIN_TOKEN_BYTES)
-  return content === undefined ? undefined : readJoinToken(content.toString('utf8'))
+  return content === undefined ? undefined : readGiven(content.toString('utf8'), `the token file ${source.path}`)
+}
+
+/** A shell makes the file, or the pipe, also for a command that fails. */
+function readGiven(text: string, what: string): JoinToken {
+  if (text.trim() === '')
+    throw new JoinTokenError('malformed', `${what} is empty: see whether the command that makes the token has failed`)
+  return readJoinToken(text)
 }
 
 export interface NodeNameFault {
