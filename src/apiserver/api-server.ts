@@ -6,14 +6,17 @@ import type { Clock } from '../telemetry/clock.ts'
 import type { HealthChecks } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { formatAddress, type ListenAddress } from '../telemetry/listen.ts'
-import type { Logger } from '../telemetry/logger.ts'
+import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import { stopInReverse } from '../telemetry/part-group.ts'
 import type { AuditSink } from './audit/sink.ts'
 import type { AuthorizationMode } from './auth/mode-names.ts'
 import { type CaBundle, composeApiServer, tlsFiles } from './compose.ts'
 import type { ReplaceableController } from './controllers/replaceable.ts'
-import { loadPki, type Pki, writeAdminKubeconfig } from './pki/pki.ts'
+import { keyExposures } from './pki/key-exposure.ts'
+import { keyFiles, loadPki, type Pki, writeAdminKubeconfig } from './pki/pki.ts'
 import { SharedAuthorities } from './pki/shared-authorities.ts'
+import { explainStart } from './start-failure.ts'
+import { roomLoggedStore } from './storage/room-log.ts'
 import type { Store } from './storage/store.ts'
 
 export interface ApiServerSettings {
@@ -71,17 +74,26 @@ export class ApiServer implements Part {
   }
 
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
+    try {
+      return await this.#start(signal, fail)
+    } catch (error) {
+      throw explainStart(error)
+    }
+  }
+
+  async #start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
     const { dataDir, clock, dnsNames, ipAddresses, address } = this.#settings
     const names = {
       dnsNames: [...serviceNames, 'localhost', ...dnsNames],
       ipAddresses: ['127.0.0.1', '::1', KUBERNETES_SERVICE_IP, ...ipAddresses],
     }
-    const store = await this.#settings.openStore()
+    const store = await this.#openStore()
     const running: RunningPart[] = [{ stop: () => store.close() }]
     try {
       const shared = this.#settings.sharesPki === true ? new SharedAuthorities(store, dataDir) : undefined
       const load = (): Promise<Pki> => loadPki(dataDir, names, clock, shared)
       const pki = await load()
+      await this.#warnOfExposedKeys()
       const { parts, listener } = composeApiServer({ ...this.#settings, address, pki, store })
       for (const part of parts) running.push(await part.start(signal, fail))
       running.push(this.#keepCertificatesFresh(listener, load))
@@ -93,6 +105,17 @@ export class ApiServer implements Part {
       throw error
     }
     return { stop: (deadline) => stopInReverse(running, deadline) }
+  }
+
+  async #openStore(): Promise<Store> {
+    const logger = componentLogger(this.#settings.logger, 'store')
+    return roomLoggedStore(await this.#settings.openStore(), logger, () => this.#url !== '')
+  }
+
+  async #warnOfExposedKeys(): Promise<void> {
+    const { dataDir, logger } = this.#settings
+    for (const why of await keyExposures(keyFiles(dataDir)))
+      logger.warn({ why }, 'a key of this API server is not safe')
   }
 
   /** A server that runs for a year must not end with its certificate; loading makes again what nears its end. */

@@ -1,7 +1,6 @@
 /**
  * `causeway apiserver`: a Kubernetes API server that needs nothing installed.
  */
-import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { Command } from 'commander'
@@ -26,7 +25,7 @@ import { STANDARD_OUTPUT } from './config/values.ts'
 import type { CommandContext } from './context.ts'
 import { DataDir } from './data-dir.ts'
 import { CommandError } from './failure.ts'
-import { readRegularFile } from './regular-file.ts'
+import { explainReadFailure, readRegularFile } from './regular-file.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
 
 const HELP = `
@@ -108,8 +107,13 @@ async function openStore(config: ApiServerConfig, clock: Clock): Promise<Store> 
       ? new MemoryStore(clock)
       : await LmdbStore.open(join(config.dataDir, 'store'), clock)
   }
-  const read = (file: string | undefined): Buffer | undefined => (file === undefined ? undefined : readFileSync(file))
-  const files = { ca: read(config.etcdCafile), cert: read(config.etcdCertfile), key: read(config.etcdKeyfile) }
+  const read = (file: string | undefined, what: string): Buffer | undefined =>
+    file === undefined ? undefined : readCredential(file, what)
+  const files = {
+    ca: read(config.etcdCafile, 'CA file of etcd'),
+    cert: read(config.etcdCertfile, 'certificate for etcd'),
+    key: read(config.etcdKeyfile, 'key for etcd'),
+  }
   const tls = Object.fromEntries(Object.entries(files).filter(([, content]) => content !== undefined))
   const { etcdServers: endpoints, etcdPrefix: keyPrefix } = config
   return new EtcdStore({ endpoints, keyPrefix, ...(Object.keys(tls).length === 0 ? {} : { tls }) }, clock)
@@ -122,25 +126,25 @@ function auditLog(path: string | undefined, { stdout }: CommandContext, logger: 
 }
 
 function readTokens(file: string): { csv: string; source: string } {
-  return { csv: readText(file, 'token file'), source: file }
+  return { csv: readCredential(file, 'token file').toString('utf8'), source: file }
 }
 
 function readClientCas(file: string): { pem: string; source: string } {
-  return { pem: readText(file, 'client CA file'), source: file }
+  return { pem: readCredential(file, 'client CA file').toString('utf8'), source: file }
 }
 
 /** Thousands of tokens or CAs; a file that is larger was not meant. */
 export const MAX_CREDENTIAL_FILE_BYTES = 4 * 1024 * 1024
 
-function readText(file: string, what: string): string {
+function readCredential(file: string, what: string): Buffer {
   let bytes: Buffer
   try {
     bytes = readRegularFile(file, { maxBytes: MAX_CREDENTIAL_FILE_BYTES })
   } catch (error) {
-    throw new CommandError(`cannot read the ${what} ${file}: ${(error as Error).message}`)
+    throw new CommandError(`cannot read the ${what} ${file}: ${explainReadFailure(error)}`)
   }
   if (bytes.length > MAX_CREDENTIAL_FILE_BYTES) {
     throw new CommandError(`the ${what} ${file} is larger than ${MAX_CREDENTIAL_FILE_BYTES} bytes`)
   }
-  return bytes.toString('utf8')
+  return bytes
 }

@@ -39,6 +39,16 @@ export function readRegularFile(path: string, { maxBytes, refuseLinks = false }:
   }
 }
 
+/** Completes the sentence "cannot be read: ...", for people. */
+export function explainReadFailure(error: unknown): string {
+  if (error instanceof NotRegularFileError) return `it is ${error.what}`
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT') return 'there is no such file'
+  if (code === 'ENOTDIR') return 'a part of the path is a file'
+  if (code === 'EACCES') return 'this user may not read it'
+  return message
+}
+
 /** Does not wait for a pipe's other end. */
 function open(path: string, refuseLinks: boolean): number {
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | (refuseLinks ? constants.O_NOFOLLOW : 0)

@@ -67,9 +67,19 @@ describe('causeway apiserver', () => {
 
   it.each<[string, string[], RegExp]>([
     [
+      'a token file that is not there',
+      ['--token-auth-file', 'nope'],
+      /^error: cannot read the token file .*nope: there is no such file\n/,
+    ],
+    [
+      'a CA file of etcd that is not there',
+      ['--etcd-servers', 'https://127.0.0.1:1', '--etcd-cafile', 'nope'],
+      /"msg":"cannot read the CA file of etcd .*nope: there is no such file"/,
+    ],
+    [
       'a token file that is a folder',
       ['--token-auth-file', '.'],
-      /^error: cannot read the token file .* is a folder, not a file\n/,
+      /^error: cannot read the token file .*: it is a folder, not a file\n/,
     ],
     [
       'a token file that never ends',

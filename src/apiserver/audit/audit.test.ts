@@ -69,7 +69,9 @@ describe('FileSink', () => {
 
   it('says at the start that it cannot write', async () => {
     const path = folder()
-    await expect(new FileSink({ path, logger }).start()).rejects.toThrow(`cannot write the audit log ${path}: EISDIR`)
+    await expect(new FileSink({ path, logger }).start()).rejects.toThrow(
+      `cannot write the audit log ${path}: it is a folder`,
+    )
   })
 
   it('tells of what it loses: when the queue is full, and when writing fails', async () => {

@@ -4,6 +4,7 @@
  */
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { explain } from '../../identity/atomic-file.ts'
 import type { RunningPart } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { SetupError } from '../setup-error.ts'
@@ -47,7 +48,7 @@ export class FileSink implements AuditSink {
       await mkdir(dirname(path), { recursive: true })
       await this.#open()
     } catch (error) {
-      throw new SetupError(`cannot write the audit log ${path}: ${(error as Error).message}`, { cause: error })
+      throw new SetupError(`cannot write the audit log ${path}: ${explain(error)}`, { cause: error })
     }
     return { stop: () => this.#stop() }
   }

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { insufficientStorage } from '../../kube/status/availability-errors.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { FIRST_RETRY_MS, type KeyHandler, MAX_PARALLEL_KEYS, MAX_RETRY_MS, WorkQueue } from './work-queue.ts'
@@ -97,6 +98,23 @@ describe('a work queue', () => {
     queue.add('a')
     await clock.advance(5_000)
     expect(looks).toBe(3)
+  })
+
+  it.each([
+    ['a lack of room without where in the program it was met', insufficientStorage('full'), { why: 'full' }],
+    ['other failures with all there is', new Error('odd'), { err: { message: 'odd', stack: expect.anything() } }],
+  ])('tells the log of %s', async (_, failure, told) => {
+    const lines: string[] = []
+    const destination = { write: (line: string) => void lines.push(line) }
+    const ownLogger = createLogger({ level: 'warn', format: 'json', destination, clock })
+    const handle = (): Promise<undefined> => Promise.reject(failure)
+    const queue = new WorkQueue({ clock, logger: ownLogger, handle })
+    queue.add('a')
+    await clock.advance(0)
+    await queue.stop()
+    const line = JSON.parse(lines[0] ?? '') as Record<string, unknown>
+    expect(line).toMatchObject({ key: 'a', failures: 1, ...told })
+    expect('err' in line).toBe('err' in told)
   })
 
   it('stops after what is under way, which sees its signal abort, and takes nothing more', async () => {

@@ -3,6 +3,7 @@
  * being looked at is looked at once more afterwards, never twice at the same time. What fails is tried again, later each
  * time, until it succeeds: handlers compare what is with what should be, so nothing is lost by waiting.
  */
+import { isInsufficientStorage } from '../../kube/status/predicates.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
@@ -88,7 +89,9 @@ export class WorkQueue {
       const failures = (this.#failures.get(key) ?? 0) + 1
       this.#failures.set(key, failures)
       const retryMs = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), MAX_RETRY_MS)
-      this.#options.logger.warn({ key, failures, retryMs, err: error }, 'could not be brought in order; trying again')
+      // No fault of the program: where it happened in it helps nobody who is to make room.
+      const cause = isInsufficientStorage(error) ? { why: (error as Error).message } : { err: error }
+      this.#options.logger.warn({ key, failures, retryMs, ...cause }, 'could not be brought in order; trying again')
       return retryMs
     }
   }

@@ -71,6 +71,12 @@ export async function loadPki(
   return { ca, frontProxyCa, serving, admin, frontProxyClient, serviceAccountKey }
 }
 
+/** Where the private keys of a server lie; with shared authorities, some of them may not. */
+export function keyFiles(folder: string): string[] {
+  const names = ['ca', 'front-proxy-ca', 'apiserver', 'admin', 'front-proxy-client', 'service-account']
+  return names.map((name) => join(folder, `${name}.key`))
+}
+
 /** A kubeconfig with everything inside, for the administrator of this server alone. */
 export async function writeAdminKubeconfig(file: string, server: string, { ca, admin }: Pki): Promise<void> {
   const base64 = (text: string): string => Buffer.from(text).toString('base64')

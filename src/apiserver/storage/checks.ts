@@ -7,7 +7,7 @@ import {
   type Transaction,
   type Write,
 } from './store.ts'
-import { StoreFullError, StoreUsageError } from './store-errors.ts'
+import { StoreTooLargeError, StoreUsageError } from './store-errors.ts'
 
 /** Throws before anything is written. */
 export function checkTransaction({ conditions, writes }: Transaction): void {
@@ -26,7 +26,7 @@ export function checkTransaction({ conditions, writes }: Transaction): void {
   }
   const bytes = writes.reduce((sum, write) => sum + writeBytes(write), 0)
   if (bytes > MAX_TRANSACTION_BYTES) {
-    throw new StoreFullError(`a transaction has ${bytes} bytes, the limit is ${MAX_TRANSACTION_BYTES}`)
+    throw new StoreTooLargeError(`a transaction has ${bytes} bytes, the limit is ${MAX_TRANSACTION_BYTES}`)
   }
 }
 

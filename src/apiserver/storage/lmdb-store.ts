@@ -10,7 +10,7 @@ import { checkListOptions, checkRevision, checkTransaction, writeBytes } from '.
 import { follow, type History } from './follow.ts'
 import { GroupCommit } from './group-commit.ts'
 import { LeaseSweeper } from './lease-sweeper.ts'
-import { DiskRoom } from './lmdb/disk-room.ts'
+import { DiskRoom, freeBytesOf } from './lmdb/disk-room.ts'
 import { type Environment, LmdbEnvironment } from './lmdb/environment.ts'
 import { forgottenHistory } from './lmdb/forgetting.ts'
 import { prepareFormat, readMeta } from './lmdb/format.ts'
@@ -68,11 +68,7 @@ export class LmdbStore implements Store {
   }
 
   /** On an environment that is open; it is closed if that fails, and with the store. */
-  static async on(
-    environment: Environment,
-    clock: Clock,
-    room = new DiskRoom(clock, environment.directory),
-  ): Promise<LmdbStore> {
+  static async on(environment: Environment, clock: Clock, room = roomOf(environment, clock)): Promise<LmdbStore> {
     try {
       await prepareFormat(environment)
       return new LmdbStore(environment, clock, room)
@@ -214,6 +210,14 @@ export class LmdbStore implements Store {
   #checkOpen(): void {
     if (this.#closing !== undefined) throw closedError()
   }
+}
+
+function roomOf(environment: Environment, clock: Clock): DiskRoom {
+  const { directory } = environment
+  return new DiskRoom(clock, directory, {
+    diskFreeBytes: () => freeBytesOf(directory),
+    storeFreeBytes: () => environment.freeBytes(),
+  })
 }
 
 function closedError(): StoreUnavailableError {

@@ -28,9 +28,14 @@ export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError'
 }
 
-/** The disk is full, or the value too large: the write did not happen. */
+/** There is no room: the write did not happen. */
 export class StoreFullError extends Error {
-  override readonly name = 'StoreFullError'
+  override readonly name: string = 'StoreFullError'
+}
+
+/** There is no room for this one write, ever: it is larger than the store takes. It did not happen. */
+export class StoreTooLargeError extends StoreFullError {
+  override readonly name = 'StoreTooLargeError'
 }
 
 /** The caller broke a rule of the interface: a mistake in the program. Nothing was written. */

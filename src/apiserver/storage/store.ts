@@ -109,7 +109,7 @@ export interface Store {
   revision(): Promise<number>
   get(key: string, options?: ReadOptions): Promise<EntryRead>
   list(prefix: string, options?: ListOptions): Promise<EntryList>
-  /** Throws StoreUsageError for a transaction outside the limits above, StoreFullError for one that is too large. */
+  /** Throws StoreUsageError for a transaction outside the limits above, StoreTooLargeError for one that is too large. */
   commit(transaction: Transaction): Promise<TransactionResult>
   /**
    * Changes with a revision greater than `afterRevision`, which may lie in the future, for ever, until the signal aborts

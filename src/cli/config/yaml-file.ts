@@ -12,7 +12,7 @@ import {
   type YAMLError,
 } from 'yaml'
 import { excessiveNestingAt } from '../../kube/codec/yaml-nesting.ts'
-import { NotRegularFileError, readRegularFile } from '../regular-file.ts'
+import { explainReadFailure, readRegularFile } from '../regular-file.ts'
 
 /** Configuration is written by people; anything larger is the wrong file. */
 export const MAX_CONFIG_FILE_BYTES = 1024 * 1024
@@ -38,7 +38,7 @@ export function readYamlFile(path: string): FileContent {
   try {
     bytes = readRegularFile(path, { maxBytes: MAX_CONFIG_FILE_BYTES })
   } catch (error) {
-    return failed(`cannot be read: ${explain(error as NodeJS.ErrnoException)}`)
+    return failed(`cannot be read: ${explainReadFailure(error)}`)
   }
   if (bytes.byteLength > MAX_CONFIG_FILE_BYTES) {
     return failed(`is larger than ${MAX_CONFIG_FILE_BYTES} bytes; is it the right file?`)
@@ -112,11 +112,4 @@ function plainOf(document: Document, key: string, node: ParsedNode | null): unkn
 
 function failed(message: string): FileContent {
   return { entries: [], problems: [{ message }] }
-}
-
-function explain(error: NodeJS.ErrnoException): string {
-  if (error instanceof NotRegularFileError) return `it is ${error.what}`
-  if (error.code === 'ENOENT') return 'there is no such file'
-  if (error.code === 'EACCES') return 'this user may not read it'
-  return error.message
 }

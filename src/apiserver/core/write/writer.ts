@@ -70,7 +70,8 @@ export class Writer {
       await this.parts.cache.waitFor(result.revision, signal)
       return result
     } catch (error) {
-      if (error instanceof StoreFullError) throw insufficientStorage(`the object could not be stored: ${error.message}`)
+      if (error instanceof StoreFullError)
+        throw Object.assign(insufficientStorage(`the object could not be stored: ${error.message}`), { cause: error })
       if (error instanceof StoreUnavailableError)
         throw serviceUnavailable(`the store is unavailable: ${error.message}`, 1)
       throw error

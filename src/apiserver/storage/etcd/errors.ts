@@ -1,11 +1,12 @@
 /** What etcd's refusals mean to a store. It tells them apart by text, so we must too. */
 import { type ServiceError, status } from '@grpc/grpc-js'
-import { StoreFullError, StoreUnavailableError } from '../store-errors.ts'
+import { StoreFullError, StoreTooLargeError, StoreUnavailableError } from '../store-errors.ts'
 
 const COMPACTED = 'etcdserver: mvcc: required revision has been compacted'
 const FUTURE_REVISION = 'etcdserver: mvcc: required revision is a future revision'
 const LEASE_NOT_FOUND = 'etcdserver: requested lease not found'
-const FULL: readonly string[] = ['etcdserver: mvcc: database space exceeded', 'etcdserver: request is too large']
+const FULL = 'etcdserver: mvcc: database space exceeded'
+const TOO_LARGE = 'etcdserver: request is too large'
 
 export type EtcdRefusal = 'compacted' | 'future-revision' | 'lease-not-found'
 
@@ -30,7 +31,8 @@ export function toStoreError(error: ServiceError): EtcdRefusedError | StoreFullE
   const text = error.details
   const refusal = REFUSALS.get(text)
   if (refusal !== undefined) return new EtcdRefusedError(refusal, text)
-  if (FULL.includes(text)) return new StoreFullError(`etcd refuses the write: ${text}`)
+  if (text === FULL) return new StoreFullError(`etcd refuses the write: ${text}`)
+  if (text === TOO_LARGE) return new StoreTooLargeError(`etcd refuses the write: ${text}`)
   return new StoreUnavailableError(`etcd does not answer as it should: ${text}`, { cause: error })
 }
 

@@ -11,9 +11,11 @@
 import { chmodSync, mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
+import { explain } from '../../../identity/atomic-file.ts'
 import { StoreFullError, StoreOpenError, StoreUnavailableError } from '../store-errors.ts'
 import { checkDataFile } from './data-file.ts'
 import { hasRoom, isFull } from './disk-full.ts'
+import { freeBytesIn } from './free-pages.ts'
 import { META_KEYS } from './records.ts'
 import { claim, refuseOtherProcesses } from './single-process.ts'
 
@@ -52,6 +54,8 @@ export interface Environment {
   scan(table: Table, options: ScanOptions): Iterable<{ readonly key: Buffer; readonly value: Buffer }>
   scanKeys(table: Table, options: ScanOptions): Iterable<Buffer>
   countKeys(table: Table, options: ScanOptions): number
+  /** What the next writes may use without making the file larger. */
+  freeBytes(): number
   /** All or nothing; on disk when it resolves. */
   apply(writes: readonly TableWrite[]): Promise<void>
   close(): Promise<void>
@@ -87,7 +91,7 @@ export class LmdbEnvironment implements Environment {
       }
     } catch (error) {
       if (error instanceof StoreOpenError) throw error
-      throw new StoreOpenError(`cannot open the store in ${directory}: ${(error as Error).message}`, { cause: error })
+      throw new StoreOpenError(`cannot open the store in ${directory}: ${explain(error)}`, { cause: error })
     }
   }
 
@@ -127,6 +131,10 @@ export class LmdbEnvironment implements Environment {
     return this.#table(table).getKeysCount(rangeOf(options))
   }
 
+  freeBytes(): number {
+    return freeBytesIn(this.#root, this.#tables.values())
+  }
+
   async apply(writes: readonly TableWrite[]): Promise<void> {
     if (this.#broken !== undefined) throw this.#broken
     const dataFile = join(this.directory, DATA_FILE)
@@ -164,7 +172,9 @@ export class LmdbEnvironment implements Environment {
   }
 
   #fullError(): StoreFullError {
-    return new StoreFullError(`no room for the store in ${this.directory}`)
+    return new StoreFullError(
+      `the store in ${this.directory} cannot grow: the disk, a quota or a limit on the size of files is exhausted; make room there`,
+    )
   }
 
   #table(table: Table): BinaryTable {
