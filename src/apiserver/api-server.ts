@@ -1,6 +1,7 @@
 /** The API server as one part of a process: keys, store, objects, port. */
 import { join } from 'node:path'
 import type { Registry } from 'prom-client'
+import { keyExposure } from '../identity/key-exposure.ts'
 import type { Listener } from '../serving/listener.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import type { HealthChecks } from '../telemetry/health.ts'
@@ -12,7 +13,6 @@ import type { AuditSink } from './audit/sink.ts'
 import type { AuthorizationMode } from './auth/mode-names.ts'
 import { type CaBundle, composeApiServer, tlsFiles } from './compose.ts'
 import type { ReplaceableController } from './controllers/replaceable.ts'
-import { keyExposures } from './pki/key-exposure.ts'
 import { keyFiles, loadPki, type Pki, writeAdminKubeconfig } from './pki/pki.ts'
 import { SharedAuthorities } from './pki/shared-authorities.ts'
 import { explainStart } from './start-failure.ts'
@@ -114,8 +114,8 @@ export class ApiServer implements Part {
 
   async #warnOfExposedKeys(): Promise<void> {
     const { dataDir, logger } = this.#settings
-    for (const why of await keyExposures(keyFiles(dataDir)))
-      logger.warn({ why }, 'a key of this API server is not safe')
+    for (const why of await Promise.all(keyFiles(dataDir).map((path) => keyExposure(path))))
+      if (why !== undefined) logger.warn({ why }, 'a key of this API server is not safe')
   }
 
   /** A server that runs for a year must not end with its certificate; loading makes again what nears its end. */

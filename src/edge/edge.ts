@@ -5,6 +5,7 @@
 
 import { randomInt } from 'node:crypto'
 import type { Registry } from 'prom-client'
+import { keyExposure } from '../identity/key-exposure.ts'
 import type { CertificatePair } from '../identity/pair-file.ts'
 import type { Dial } from '../kube/client/connector.ts'
 import type { Clock } from '../telemetry/clock.ts'
@@ -28,7 +29,6 @@ import {
   type JoinedIdentity,
   loadJoinedIdentity,
 } from './identity/edge-identity.ts'
-import { keyExposure } from './identity/key-exposure.ts'
 import { type JoinProgress, type JoinResult, joinHub } from './join/join.ts'
 import type { TokenSource } from './join/token-source.ts'
 import type { LinkIdentity } from './link/dial-session.ts'
@@ -182,7 +182,7 @@ export class Edge implements Part {
   }
 
   async #warnOfExposure(key: string, logger: Logger): Promise<void> {
-    const why = await keyExposure(key)
+    const why = await keyExposure(key, 'the key of this node')
     if (why !== undefined) logger.warn({ why }, 'the key of this node is not safe')
   }
 

@@ -2,6 +2,7 @@
  * How many frames a peer may send that cost us work and move nothing: pings, settings, priorities, resets, empty pieces of
  * bodies. Whoever sends them without end loses the connection.
  */
+import { TokenBucket } from '../telemetry/token-bucket.ts'
 import { ErrorCode, Http2Error } from './wire.ts'
 
 /** A client that ends all it has open at once, and some more. */
@@ -15,27 +16,18 @@ export const MAX_IDLE_FRAMES_PER_SECOND = 200
 
 export class FrameBudget {
   readonly #what: string
-  readonly #atOnce: number
-  readonly #perMs: number
   readonly #nowMs: () => number
-  #left: number
-  #countedAtMs: number
+  readonly #frames: TokenBucket
 
   constructor(what: string, atOnce: number, perSecond: number, nowMs: () => number) {
     this.#what = what
-    this.#atOnce = atOnce
-    this.#perMs = perSecond / 1000
     this.#nowMs = nowMs
-    this.#left = atOnce
-    this.#countedAtMs = nowMs()
+    this.#frames = new TokenBucket(perSecond, nowMs(), atOnce)
   }
 
   /** Throws an `Http2Error` where it was one too many. */
   spend(): void {
-    const nowMs = this.#nowMs()
-    this.#left = Math.min(this.#atOnce, this.#left + (nowMs - this.#countedAtMs) * this.#perMs) - 1
-    this.#countedAtMs = nowMs
-    if (this.#left < 0) throw new Http2Error(ErrorCode.enhanceYourCalm, `too many ${this.#what}`)
+    if (!this.#frames.take(this.#nowMs())) throw new Http2Error(ErrorCode.enhanceYourCalm, `too many ${this.#what}`)
   }
 }
 

@@ -9,6 +9,16 @@ import type { RequestBody } from './streamed-body.ts'
 /** Names in lower case; a name may stand several times. */
 export type HeaderList = readonly (readonly [name: string, value: string])[]
 
+/** From names and values in turn, as they stood on the wire. The pseudo fields of HTTP/2 are not headers. */
+export function headerListOf(raw: readonly string[]): HeaderList {
+  const list: [string, string][] = []
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = raw[index] as string
+    if (!name.startsWith(':')) list.push([name.toLowerCase(), raw[index + 1] as string])
+  }
+  return list
+}
+
 /** Names in lower case; a name may stand several times, and each value counts on its own. */
 export class RequestHeaders {
   readonly #values = new Map<string, string[]>()

@@ -5,6 +5,7 @@ import { ReadableBodySource } from './body-source.ts'
 import { drained } from './drained.ts'
 import { Ending } from './ending.ts'
 import {
+  headerListOf,
   type Peer,
   RequestHeaders,
   type ResponseHeaders,
@@ -36,7 +37,7 @@ export class Http1Exchange implements StreamingExchange {
     response.on('error', () => {})
     this.method = request.method ?? ''
     this.target = request.url ?? ''
-    this.headers = new RequestHeaders(pairs(request.rawHeaders))
+    this.headers = new RequestHeaders(headerListOf(request.rawHeaders))
     this.host = this.headers.get('host') ?? ''
     this.peer = peer
     this.ending = ending
@@ -67,7 +68,7 @@ export class Http1Exchange implements StreamingExchange {
     if (!this.#hasBody) return undefined
     this.#isPassedOn = true
     const request = this.#request
-    return new RequestBody(new ReadableBodySource(request), () => [...pairs(request.rawTrailers)])
+    return new RequestBody(new ReadableBodySource(request), () => headerListOf(request.rawTrailers))
   }
 
   /** Nobody reads the rest of a body that is answered before its end, and the next request would stand behind it. */
@@ -135,10 +136,4 @@ function closeWith(socket: Socket, ending: Ending): void {
 
 function hasBody(headers: RequestHeaders): boolean {
   return headers.get('transfer-encoding') !== undefined || Number(headers.get('content-length') ?? 0) > 0
-}
-
-function* pairs(rawHeaders: readonly string[]): Generator<readonly [string, string]> {
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    yield [(rawHeaders[index] as string).toLowerCase(), rawHeaders[index + 1] as string]
-  }
 }

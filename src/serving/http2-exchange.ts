@@ -6,6 +6,7 @@ import type { BodySink, BodySource } from './body-source.ts'
 import { Ending } from './ending.ts'
 import {
   type HeaderList,
+  headerListOf,
   type Peer,
   RequestHeaders,
   type ResponseHeaders,
@@ -125,7 +126,7 @@ export class Http2Exchange implements StreamingExchange, StreamHandler, BodySour
   }
 
   onEnd(trailers: readonly string[]): void {
-    this.#trailers = listOf(trailers)
+    this.#trailers = headerListOf(trailers)
     this.#letGo()?.end()
   }
 
@@ -223,11 +224,4 @@ class Http2Response implements StreamedResponse {
     this.#waiting = []
     for (const resolve of waiting) resolve()
   }
-}
-
-function listOf(fields: readonly string[]): HeaderList {
-  const list: [string, string][] = []
-  for (let index = 0; index + 1 < fields.length; index += 2)
-    list.push([fields[index] as string, fields[index + 1] as string])
-  return list
 }

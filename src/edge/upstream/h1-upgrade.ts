@@ -5,10 +5,11 @@
 import { type ClientRequest, type IncomingMessage, request as startRequest } from 'node:http'
 import { isIPv6 } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { headerListOf } from '../../serving/exchange.ts'
 import { AnswerBody } from './answer-body.ts'
 import type { SecuredConnection } from './api-server-connection.ts'
 import { MAX_HEADER_BLOCK_BYTES } from './h2-connection.ts'
-import { addPairs, type HeaderRecord, pairsOf } from './header-pairs.ts'
+import { addPairs, type HeaderRecord } from './header-pairs.ts'
 import { ReadableSource } from './readable-source.ts'
 import type { UpgradeAnswer, UpstreamAnswer, UpstreamError, UpstreamRequest } from './upstream.ts'
 import { brokenBy } from './upstream-error.ts'
@@ -32,7 +33,7 @@ export function upgradeOn(
     const outgoing = start(socket, serverName, request)
     outgoing.once('upgrade', (message: IncomingMessage, _socket: Duplex, head: Buffer) => {
       if (head.length > 0) socket.unshift(head)
-      resolve({ status: 101, headers: pairsOf(message.rawHeaders), stream: socket })
+      resolve({ status: 101, headers: headerListOf(message.rawHeaders), stream: socket })
     })
     outgoing.once('response', (message) => resolve(answerOf(message, socket, broken)))
     outgoing.on('error', (error) => {
@@ -79,8 +80,8 @@ function answerOf(message: IncomingMessage, socket: Duplex, broken: () => Upstre
   })
   return {
     status: message.statusCode ?? 0,
-    headers: pairsOf(message.rawHeaders),
+    headers: headerListOf(message.rawHeaders),
     body: new AnswerBody(source),
-    trailers: () => pairsOf(message.rawTrailers),
+    trailers: () => headerListOf(message.rawTrailers),
   }
 }

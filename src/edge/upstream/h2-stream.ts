@@ -2,6 +2,7 @@
 import type { Http2Session } from '../../http2/session.ts'
 import type { Http2Stream, StreamHandler } from '../../http2/stream.ts'
 import { ErrorCode, errorName } from '../../http2/wire.ts'
+import { headerListOf } from '../../serving/exchange.ts'
 import { AnswerBody } from './answer-body.ts'
 import { RequestSending } from './request-sending.ts'
 import {
@@ -130,7 +131,7 @@ class AnsweredStream implements StreamHandler, AnswerSource, UpstreamAnswer {
     // Until somebody reads.
     this.#stream.pause()
     this.status = status
-    this.headers = pairsFrom(fields)
+    this.headers = headerListOf(fields)
     this.#resolve(this)
   }
 
@@ -139,7 +140,7 @@ class AnsweredStream implements StreamHandler, AnswerSource, UpstreamAnswer {
   }
 
   onEnd(trailers: readonly string[]): void {
-    this.#trailers = pairsFrom(trailers)
+    this.#trailers = headerListOf(trailers)
     this.#isComplete = true
     this.#tellEnd()
   }
@@ -214,14 +215,4 @@ function headOf({ method, target, headers }: UpstreamRequest, authority: string)
   const fields = [':method', method, ':scheme', 'https', ':authority', authority, ':path', target]
   for (const [name, value] of headers) fields.push(name, value)
   return fields
-}
-
-/** Pseudo fields are not headers. */
-function pairsFrom(fields: readonly string[]): HeaderPairs {
-  const pairs: [string, string][] = []
-  for (let index = 0; index + 1 < fields.length; index += 2) {
-    const name = fields[index] as string
-    if (!name.startsWith(':')) pairs.push([name, fields[index + 1] as string])
-  }
-  return pairs
 }

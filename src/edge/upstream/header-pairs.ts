@@ -51,13 +51,3 @@ export function addPairs(record: HeaderRecord, pairs: HeaderPairs): HeaderRecord
   }
   return record
 }
-
-/** From names and values in turn, as they stood on the wire; pseudo headers are not headers. */
-export function pairsOf(raw: readonly string[]): HeaderPairs {
-  const pairs: [string, string][] = []
-  for (let index = 0; index + 1 < raw.length; index += 2) {
-    const name = raw[index] as string
-    if (!name.startsWith(':')) pairs.push([name.toLowerCase(), raw[index + 1] as string])
-  }
-  return pairs
-}

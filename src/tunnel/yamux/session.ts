@@ -7,6 +7,7 @@
  * after `onEnd` nothing is called any more, and `take` returns at most the farewell.
  */
 import type { Clock } from '../../telemetry/clock.ts'
+import { TokenBucket } from '../../telemetry/token-bucket.ts'
 import type { Account, Budget } from './budget.ts'
 import { Drain } from './drain.ts'
 import { offence, SessionError, StreamError } from './errors.ts'
@@ -20,7 +21,6 @@ import type { WindowConditions } from './receive-window.ts'
 import { RemoteIds } from './remote-ids.ts'
 import { Stream, type StreamHost } from './stream.ts'
 import { StreamTable } from './stream-table.ts'
-import { TokenBucket } from './token-bucket.ts'
 import { Flag, FrameType, GoAwayCode, type GoAwayReason, goAwayReasonOf, MAX_STREAM_ID } from './wire.ts'
 
 export interface SessionHandler {

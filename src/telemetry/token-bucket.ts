@@ -1,19 +1,21 @@
-/** A rate limit: so many tokens per second over time, saved up for one second of burst. */
+/** A rate limit: so many tokens per second over time, saved up for a burst: of one second where nothing else is said. */
 export class TokenBucket {
   readonly #perSecond: number
+  readonly #burst: number
   #tokens: number
   #filledMs: number
 
-  constructor(perSecond: number, nowMs: number) {
+  constructor(perSecond: number, nowMs: number, burst = perSecond) {
     this.#perSecond = perSecond
-    this.#tokens = perSecond
+    this.#burst = burst
+    this.#tokens = burst
     this.#filledMs = nowMs
   }
 
   /** Takes one token; false when the rate is exceeded. A clock that stands still or goes back fills nothing. */
   take(nowMs: number): boolean {
     if (nowMs > this.#filledMs) {
-      this.#tokens = Math.min(this.#perSecond, this.#tokens + ((nowMs - this.#filledMs) * this.#perSecond) / 1000)
+      this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#filledMs) * this.#perSecond) / 1000)
       this.#filledMs = nowMs
     }
     if (this.#tokens < 1) return false

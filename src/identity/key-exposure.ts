@@ -5,11 +5,11 @@ const othersAccess = 0o077
 const permissionBits = 0o777
 
 /** What to warn of; `undefined` if all is well, or if there is no such file: that is for others to notice. */
-export async function keyExposure(path: string): Promise<string | undefined> {
+export async function keyExposure(path: string, whatItIs = 'this key'): Promise<string | undefined> {
   const mode = await modeOf(path)
   if (mode === undefined || (mode & othersAccess) === 0) return undefined
   const shown = (mode & permissionBits).toString(8).padStart(4, '0')
-  return `${path} has the mode ${shown}: others than its owner may use the key of this node; chmod 0600 ${path}`
+  return `${path} has the mode ${shown}: others than its owner may use ${whatItIs}; chmod 0600 ${path}`
 }
 
 async function modeOf(path: string): Promise<number | undefined> {
