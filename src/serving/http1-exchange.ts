@@ -1,7 +1,6 @@
 /** An exchange over HTTP/1.1. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { ReadableBodySource } from './body-source.ts'
 import { drained } from './drained.ts'
 import { Ending } from './ending.ts'
 import {
@@ -12,7 +11,8 @@ import {
   type StreamedResponse,
   type StreamingExchange,
 } from './exchange.ts'
-import { readBody } from './request-body.ts'
+import { ReadableSource } from './readable-source.ts'
+import { clientGone, readBody } from './request-body.ts'
 import { RequestBody } from './streamed-body.ts'
 
 export class Http1Exchange implements StreamingExchange {
@@ -56,7 +56,7 @@ export class Http1Exchange implements StreamingExchange {
 
   async readBody(maxBytes: number): Promise<Buffer> {
     try {
-      return await readBody(new ReadableBodySource(this.#request), this.headers.get('content-length'), maxBytes)
+      return await readBody(bodySource(this.#request), this.headers.get('content-length'), maxBytes)
     } catch (error) {
       // Nobody is going to read the rest: the next request of this connection would stand behind it.
       if (!this.#response.headersSent) this.#response.setHeader('connection', 'close')
@@ -68,7 +68,7 @@ export class Http1Exchange implements StreamingExchange {
     if (!this.#hasBody) return undefined
     this.#isPassedOn = true
     const request = this.#request
-    return new RequestBody(new ReadableBodySource(request), () => headerListOf(request.rawTrailers))
+    return new RequestBody(bodySource(request), () => headerListOf(request.rawTrailers))
   }
 
   /** Nobody reads the rest of a body that is answered before its end, and the next request would stand behind it. */
@@ -132,6 +132,11 @@ function closeWith(socket: Socket, ending: Ending): void {
   }
   all.add(ending)
   ending.addEventListener('abort', () => waiting.get(socket)?.delete(ending))
+}
+
+/** Who stops reading leaves the rest to flow away: a connection that is kept must come to its next request. */
+function bodySource(request: IncomingMessage): ReadableSource {
+  return new ReadableSource(request, { broken: clientGone, cancel: () => void request.resume() })
 }
 
 function hasBody(headers: RequestHeaders): boolean {

@@ -2,7 +2,7 @@
 import { readResponseHead } from '../http2/head-rules.ts'
 import type { Http2Stream, StreamHandler } from '../http2/stream.ts'
 import { ErrorCode } from '../http2/wire.ts'
-import type { BodySink, BodySource } from './body-source.ts'
+import type { ByteReader, ByteSource } from './byte-source.ts'
 import { Ending } from './ending.ts'
 import {
   type HeaderList,
@@ -13,7 +13,7 @@ import {
   type StreamedResponse,
   type StreamingExchange,
 } from './exchange.ts'
-import { readBody } from './request-body.ts'
+import { clientGone, readBody } from './request-body.ts'
 import { RequestBody } from './streamed-body.ts'
 
 export interface Http2ExchangeOptions {
@@ -25,7 +25,7 @@ export interface Http2ExchangeOptions {
   readonly onClose: () => void
 }
 
-export class Http2Exchange implements StreamingExchange, StreamHandler, BodySource {
+export class Http2Exchange implements StreamingExchange, StreamHandler, ByteSource {
   readonly httpVersion = '2'
   readonly method: string
   readonly target: string
@@ -36,7 +36,7 @@ export class Http2Exchange implements StreamingExchange, StreamHandler, BodySour
   readonly #stream: Http2Stream
   readonly #options: Http2ExchangeOptions
   #isStarted = false
-  #sink: BodySink | undefined
+  #reader: ByteReader | undefined
   #trailers: HeaderList = []
   #response: Http2Response | undefined
 
@@ -95,10 +95,10 @@ export class Http2Exchange implements StreamingExchange, StreamHandler, BodySour
     this.#stream.reset(ErrorCode.internalError)
   }
 
-  start(sink: BodySink): void {
-    this.#sink = sink
+  read(reader: ByteReader): void {
+    this.#reader = reader
     if (!this.#options.hasBody) this.#letGo()?.end()
-    else if (this.#stream.isClosed) this.#letGo()?.broken()
+    else if (this.#stream.isClosed) this.#letGo()?.broken(clientGone())
     else {
       this.#continue()
       this.#stream.resume()
@@ -113,7 +113,8 @@ export class Http2Exchange implements StreamingExchange, StreamHandler, BodySour
     this.#stream.resume()
   }
 
-  discard(): void {
+  /** Who stops reading leaves the rest to flow away: the stream still has an answer to carry. */
+  cancel(): void {
     this.#letGo()
     this.#stream.resume()
   }
@@ -122,7 +123,7 @@ export class Http2Exchange implements StreamingExchange, StreamHandler, BodySour
   onHead(): void {}
 
   onData(piece: Buffer): void {
-    this.#sink?.data(piece)
+    this.#reader?.data(piece)
   }
 
   onEnd(trailers: readonly string[]): void {
@@ -137,19 +138,19 @@ export class Http2Exchange implements StreamingExchange, StreamHandler, BodySour
   /** A client that goes on sending after its answer would keep the stream open as long as it likes. */
   onSent(): void {
     if (!this.#stream.isReceivingOver) this.#stream.reset(ErrorCode.noError)
-    else this.discard()
+    else this.cancel()
   }
 
   onClose(): void {
-    this.#letGo()?.broken()
+    this.#letGo()?.broken(clientGone())
     this.ending.end()
     this.#options.onClose()
   }
 
-  #letGo(): BodySink | undefined {
-    const sink = this.#sink
-    this.#sink = undefined
-    return sink
+  #letGo(): ByteReader | undefined {
+    const reader = this.#reader
+    this.#reader = undefined
+    return reader
   }
 
   /** A client may wait with its body until it is asked for it. Behind the answer itself there is no place for that. */

@@ -3,30 +3,29 @@
  * up destroys what it reads, and the connection still has an answer to carry.
  */
 import { Readable } from 'node:stream'
-import type { BodySource } from './body-source.ts'
+import type { ByteSource } from './byte-source.ts'
 import type { HeaderList } from './exchange.ts'
 
 /** What waits between the client and a slow reader, besides what the connection itself holds. */
 const bufferBytes = 64 * 1024
 
 export class RequestBody extends Readable {
-  readonly #source: BodySource
+  readonly #source: ByteSource
   readonly #trailers: () => HeaderList
   #receivedBytes = 0
   #isComplete = false
 
-  constructor(source: BodySource, trailers: () => HeaderList) {
+  constructor(source: ByteSource, trailers: () => HeaderList) {
     super({ highWaterMark: bufferBytes })
     this.#source = source
     this.#trailers = trailers
-    source.start({
+    source.read({
       data: (piece) => this.#take(piece),
       end: () => {
         this.#isComplete = true
         this.push(null)
       },
-      // Without its end, a body must never look like a shorter one.
-      broken: () => void this.destroy(new Error('the client went away before the end of its request')),
+      broken: (fault) => void this.destroy(fault),
     })
   }
 
@@ -54,7 +53,7 @@ export class RequestBody extends Readable {
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    if (!this.#isComplete) this.#source.discard()
+    if (!this.#isComplete) this.#source.cancel()
     callback(error)
   }
 }

@@ -3,18 +3,18 @@ import { once } from 'node:events'
 import { type ClientHttp2Session, constants } from 'node:http2'
 import { PassThrough, Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ReadableSource, type ReadableSourceOptions } from '../../src/edge/upstream/readable-source.ts'
+import { type AnswerSourceOptions, answerSource } from '../../src/edge/upstream/answer-source.ts'
 import { type UpstreamAnswer, UpstreamError } from '../../src/edge/upstream/upstream.ts'
 import { type EndpointWorld, startEndpoint, text } from './endpoint-world.ts'
 
 const broken = new UpstreamError('broken', 'the connection broke')
 
 /** Whoever takes the source must leave the body alone. */
-function answerFrom(stream: Readable, options: ReadableSourceOptions = {}): UpstreamAnswer {
+function answerFrom(stream: Readable, options: AnswerSourceOptions = {}): UpstreamAnswer {
   return {
     status: 200,
     headers: [['content-type', 'application/json']],
-    source: new ReadableSource(stream, options),
+    source: answerSource(stream, options),
     get body(): Readable {
       throw new Error('the body was taken beside its source')
     },

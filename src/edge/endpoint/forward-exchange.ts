@@ -7,7 +7,7 @@ import type { ResponseHeaders, StreamingExchange } from '../../serving/exchange.
 import type { RequestBody } from '../../serving/streamed-body.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { FilterPlan, FilterRequest } from '../filters/filter-plan.ts'
-import { ReadableSource } from '../upstream/readable-source.ts'
+import { answerSource } from '../upstream/answer-source.ts'
 import type { Upstream, UpstreamAnswer } from '../upstream/upstream.ts'
 import { answerError, requestStalled } from './own-answers.ts'
 import type { Entry } from './request-entry.ts'
@@ -127,11 +127,7 @@ async function passOn(
     others['content-encoding'] = contentEncoding
     others['vary'] = 'Accept-Encoding'
   }
-  send(
-    exchange,
-    { status, headers: others, source: new ReadableSource(body), trailers: () => answer.trailers() },
-    record,
-  )
+  send(exchange, { status, headers: others, source: answerSource(body), trailers: () => answer.trailers() }, record)
 }
 
 function first(headers: ResponseHeaders, name: string): string {

@@ -3,22 +3,23 @@
  * it has ended above, and is cut off where it was cut off above, unless it is a watch between two events. Goes with every
  * request: what is kept and made here counts.
  */
+import type { ByteSource } from '../../serving/byte-source.ts'
 import type { ResponseHeaders, StreamedResponse, StreamingExchange } from '../../serving/exchange.ts'
-import { ReadableSource } from '../upstream/readable-source.ts'
-import { type AnswerSource, type HeaderPairs, type UpstreamAnswer, UpstreamError } from '../upstream/upstream.ts'
+import { answerSource } from '../upstream/answer-source.ts'
+import { type HeaderPairs, type UpstreamAnswer, UpstreamError } from '../upstream/upstream.ts'
 import type { RequestRecord } from './request-record.ts'
 import { type WatchEvents, watchEventsOf } from './watch-events.ts'
 
 export interface ReadyAnswer {
   readonly status: number
   readonly headers: ResponseHeaders
-  readonly source: AnswerSource
+  readonly source: ByteSource
   trailers(): HeaderPairs
 }
 
 /** The answer as it came, but for its headers. */
 export function readyAnswer(answer: UpstreamAnswer, headers: ResponseHeaders): ReadyAnswer {
-  const source = answer.source ?? new ReadableSource(answer.body)
+  const source = answer.source ?? answerSource(answer.body)
   return { status: answer.status, headers, source, trailers: () => answer.trailers() }
 }
 

@@ -3,17 +3,17 @@
  * client never takes half a list for a whole one.
  */
 import { Readable } from 'node:stream'
-import type { AnswerSource } from './upstream.ts'
+import type { ByteSource } from '../../serving/byte-source.ts'
 
 /** Bytes held between the API server's connection and the client's: a few frames. */
 export const ANSWER_BUFFER_BYTES = 64 * 1024
 
 export class AnswerBody extends Readable {
-  readonly #source: AnswerSource
+  readonly #source: ByteSource
   #isBegun = false
   #isOver = false
 
-  constructor(source: AnswerSource) {
+  constructor(source: ByteSource) {
     super({ highWaterMark: ANSWER_BUFFER_BYTES })
     this.#source = source
     // Who has stopped reading is not interested in why the rest did not come.

@@ -7,10 +7,10 @@ import { isIPv6 } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { headerListOf } from '../../serving/exchange.ts'
 import { AnswerBody } from './answer-body.ts'
+import { answerSource } from './answer-source.ts'
 import type { SecuredConnection } from './api-server-connection.ts'
 import { MAX_HEADER_BLOCK_BYTES } from './h2-connection.ts'
 import { addPairs, type HeaderRecord } from './header-pairs.ts'
-import { ReadableSource } from './readable-source.ts'
 import type { UpgradeAnswer, UpstreamAnswer, UpstreamError, UpstreamRequest } from './upstream.ts'
 import { brokenBy } from './upstream-error.ts'
 
@@ -74,7 +74,7 @@ function sendBody(outgoing: ClientRequest, { body }: UpstreamRequest): void {
 
 function answerOf(message: IncomingMessage, socket: Duplex, broken: () => UpstreamError): UpstreamAnswer {
   message.once('close', () => socket.destroy())
-  const source = new ReadableSource(message, {
+  const source = answerSource(message, {
     fault: () => (message.complete ? undefined : broken()),
     cancel: () => void socket.destroy(),
   })

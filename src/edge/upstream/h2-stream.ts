@@ -2,17 +2,11 @@
 import type { Http2Session } from '../../http2/session.ts'
 import type { Http2Stream, StreamHandler } from '../../http2/stream.ts'
 import { ErrorCode, errorName } from '../../http2/wire.ts'
+import type { ByteReader, ByteSource } from '../../serving/byte-source.ts'
 import { headerListOf } from '../../serving/exchange.ts'
 import { AnswerBody } from './answer-body.ts'
 import { RequestSending } from './request-sending.ts'
-import {
-  type AnswerReader,
-  type AnswerSource,
-  type HeaderPairs,
-  type UpstreamAnswer,
-  UpstreamError,
-  type UpstreamRequest,
-} from './upstream.ts'
+import { type HeaderPairs, type UpstreamAnswer, UpstreamError, type UpstreamRequest } from './upstream.ts'
 import { brokenBy } from './upstream-error.ts'
 
 /** Asking twice changes nothing. */
@@ -57,7 +51,7 @@ export function sendOnStream(request: UpstreamRequest, options: StreamOptions): 
   })
 }
 
-class AnsweredStream implements StreamHandler, AnswerSource, UpstreamAnswer {
+class AnsweredStream implements StreamHandler, ByteSource, UpstreamAnswer {
   status = 0
   headers: HeaderPairs = []
   readonly #request: UpstreamRequest
@@ -67,7 +61,7 @@ class AnsweredStream implements StreamHandler, AnswerSource, UpstreamAnswer {
   readonly #stream: Http2Stream
   #trailers: HeaderPairs = []
   #sending: RequestSending | undefined
-  #reader: AnswerReader | undefined
+  #reader: ByteReader | undefined
   #body: AnswerBody | undefined
   #bodyFailed = false
   #isCancelled = false
@@ -94,7 +88,7 @@ class AnsweredStream implements StreamHandler, AnswerSource, UpstreamAnswer {
     if (body !== undefined) this.#sending = new RequestSending(this.#request, body, this.#stream, this.#onBodyCut)
   }
 
-  get source(): AnswerSource {
+  get source(): ByteSource {
     return this
   }
 
@@ -107,7 +101,7 @@ class AnsweredStream implements StreamHandler, AnswerSource, UpstreamAnswer {
     return this.#trailers
   }
 
-  read(reader: AnswerReader): void {
+  read(reader: ByteReader): void {
     this.#reader = reader
     if (this.#stream.isClosed) this.#tellEnd()
     else this.#stream.resume()

@@ -3,6 +3,7 @@
  * carry themselves, because an API server prefers the certificate of a connection over the token of a request.
  */
 import type { Duplex, Readable } from 'node:stream'
+import type { ByteSource } from '../../serving/byte-source.ts'
 import type { Cancellation } from '../../serving/ending.ts'
 
 /**
@@ -34,29 +35,9 @@ export interface UpstreamAnswer {
   /** Fails with an `UpstreamError` where the answer is cut off. Whoever does not read it to its end destroys it. */
   readonly body: Readable
   /** What `body` is made from, where it can be had in its place: for whoever only passes it on. One of both, never both. */
-  readonly source?: AnswerSource
+  readonly source?: ByteSource
   /** Complete once `body` has ended. */
   trailers(): HeaderPairs
-}
-
-/** The bytes of an answer as they come. */
-export interface AnswerSource {
-  /** Begins; to be called once. What has come meanwhile comes in the same turn. */
-  read(reader: AnswerReader): void
-  /** Nothing more comes until `resume`, but for the end of an answer that is cut off. */
-  pause(): void
-  resume(): void
-  /** Nobody reads on: the reader hears nothing more. */
-  cancel(): void
-}
-
-/** Hears one of `end` and `broken`, once and last. */
-export interface AnswerReader {
-  data(piece: Buffer): void
-  /** That was all of it. */
-  end(): void
-  /** It was cut off. */
-  broken(fault: UpstreamError): void
 }
 
 export interface UpgradeAnswer {

@@ -1,23 +1,24 @@
-/** An answer whose bytes come from a stream of Node. */
+/** Bytes that come from a stream of Node. */
 import type { Readable } from 'node:stream'
-import type { AnswerReader, AnswerSource, UpstreamError } from './upstream.ts'
-import { brokenBy } from './upstream-error.ts'
+import type { ByteReader, ByteSource } from './byte-source.ts'
 
 export interface ReadableSourceOptions {
   /** Asked when the stream has ended: what cut it off, for streams that end in good order all the same. */
-  readonly fault?: () => UpstreamError | undefined
+  readonly fault?: () => Error | undefined
+  /** What it means that the stream closes before its end. */
+  readonly broken: (error: Error | undefined) => Error
   /** Nobody reads on; the stream is destroyed where nothing is said. */
   readonly cancel?: () => void
 }
 
-export class ReadableSource implements AnswerSource {
+export class ReadableSource implements ByteSource {
   readonly #stream: Readable
   readonly #options: ReadableSourceOptions
-  #reader: AnswerReader | undefined
+  #reader: ByteReader | undefined
   #error: Error | undefined
   #isOver = false
 
-  constructor(stream: Readable, options: ReadableSourceOptions = {}) {
+  constructor(stream: Readable, options: ReadableSourceOptions) {
     this.#stream = stream
     this.#options = options
     stream.on('error', (error) => {
@@ -25,7 +26,7 @@ export class ReadableSource implements AnswerSource {
     })
   }
 
-  read(reader: AnswerReader): void {
+  read(reader: ByteReader): void {
     const stream = this.#stream
     this.#reader = reader
     // One without a body has ended, and one that broke is gone, before anybody may have asked.
@@ -65,6 +66,6 @@ export class ReadableSource implements AnswerSource {
   #closed(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#reader?.broken(this.#options.fault?.() ?? brokenBy(this.#error))
+    this.#reader?.broken(this.#options.fault?.() ?? this.#options.broken(this.#error))
   }
 }
