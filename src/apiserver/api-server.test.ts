@@ -1,9 +1,10 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { removeFolder } from '../../test/remove-folder.ts'
 import { systemClock } from '../telemetry/clock.ts'
 import { HealthChecks } from '../telemetry/health.ts'
 import { ApiServer } from './api-server.ts'
@@ -23,7 +24,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'causeway-apiserver-'))
   warnings = []
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(() => removeFolder(folder))
 
 function serverOn(openStore: () => Promise<Store>): ApiServer {
   const write = (line: string): void => void warnings.push(JSON.parse(line) as { msg: string })

@@ -1,10 +1,11 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { EdgeHub } from '../../test/contract/edge-hub.ts'
+import { removeFolder } from '../../test/remove-folder.ts'
 import { ManualClock } from '../telemetry/clock.ts'
 import type { RunningPart } from '../telemetry/lifecycle.ts'
 import { Edge, type EdgeOptions } from './edge.ts'
@@ -29,7 +30,7 @@ afterEach(async () => {
   await running?.stop(AbortSignal.abort())
   running = undefined
   await hub.stop()
-  rmSync(dataDir, { recursive: true, force: true })
+  removeFolder(dataDir)
 })
 
 async function start(options: Partial<EdgeOptions> = {}): Promise<Edge> {

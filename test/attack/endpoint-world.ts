@@ -3,7 +3,7 @@
  * tunnel is left out: connections to the API server are plain TCP, with the same TLS inside.
  */
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { connect as connectTcp } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -32,6 +32,7 @@ import { systemClock } from '../../src/telemetry/clock.ts'
 import { HealthChecks } from '../../src/telemetry/health.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
 import { startInOrder } from '../../src/telemetry/part-group.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { ask, bearer, text } from './endpoint-asking.ts'
 
 export const NODE = 'edge-1'
@@ -78,7 +79,7 @@ export class AttackWorld {
       await running.stop(AbortSignal.abort())
       await admin.close()
       await apiRunning.stop(AbortSignal.abort())
-      rmSync(folder, { recursive: true, force: true })
+      removeFolder(folder)
     })
   }
 

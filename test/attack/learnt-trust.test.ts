@@ -2,7 +2,7 @@
  * Somebody has stolen the key of the hub's server certificate, not that of its CA, and answers in its place. He must not become
  * the CA of the edges by that, nor make them forget what they trust.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -20,6 +20,7 @@ import { generateKeys } from '../../src/identity/keys.ts'
 import { ManualClock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
 import { DAY_MS, EdgeHub, makeCa } from '../contract/edge-hub.ts'
+import { removeFolder } from '../remove-folder.ts'
 
 let clock: ManualClock
 let hub: EdgeHub
@@ -38,7 +39,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await running?.stop(AbortSignal.abort())
   await hub.stop()
-  rmSync(folder, { recursive: true, force: true })
+  removeFolder(folder)
 })
 
 const trustOnDisk = (): string => readFileSync(join(folder, 'ca.crt'), 'utf8')

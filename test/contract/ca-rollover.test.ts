@@ -1,5 +1,5 @@
 /** A hub replaces its CA while edges are out there, some of them asleep. Everything is real but the processes. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -24,6 +24,7 @@ import { verifyCertificate } from '../../src/identity/verify.ts'
 import type { KubeClient } from '../../src/kube/client/client.ts'
 import { ManualClock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { type OwnApiServer, startOwnApiServer } from './own-api-server.ts'
 import { servedCluster } from './served-cluster.ts'
 
@@ -56,7 +57,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await running.stop(AbortSignal.abort())
   await server.stop()
-  rmSync(folder, { recursive: true, force: true })
+  removeFolder(folder)
 })
 
 async function mint(): Promise<string> {

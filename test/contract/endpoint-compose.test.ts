@@ -1,5 +1,5 @@
 /** An endpoint as an edge composes it, on a machine that lacks the address for pods because nobody has added it yet. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -11,6 +11,7 @@ import type { EdgeLinks } from '../../src/edge/link/edge-links.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
 import { startInOrder } from '../../src/telemetry/part-group.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { createCa, NODE } from './endpoint-world.ts'
 import { SigningHub } from './signing-hub.ts'
 
@@ -22,7 +23,7 @@ beforeEach(() => {
 })
 afterEach(async () => {
   await running?.stop(AbortSignal.abort())
-  rmSync(dataDir, { recursive: true, force: true })
+  removeFolder(dataDir)
 })
 
 async function start(): Promise<EdgeEndpoint> {

@@ -1,6 +1,6 @@
 /** An endpoint as an edge composes it, stopped and started again on the same data folder while a kubelet stays. */
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { createSecureServer, type Http2SecureServer } from 'node:http2'
 import { Agent, request } from 'node:https'
@@ -19,6 +19,7 @@ import type { CertificateAuthority } from '../../src/identity/issue.ts'
 import { nodeSubject } from '../../src/identity/node-name.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
 import { startInOrder } from '../../src/telemetry/part-group.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { createCa, issuePair, keys, NODE, text } from './endpoint-world.ts'
 import { kubernetes, slice } from './filters-objects.ts'
 import { jsonEvent } from './filters-world.ts'
@@ -57,7 +58,7 @@ beforeEach(() => {
 })
 afterEach(async () => {
   await stop()
-  rmSync(dataDir, { recursive: true, force: true })
+  removeFolder(dataDir)
 })
 
 function answerTo(path: string): string | Buffer {

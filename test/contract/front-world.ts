@@ -1,6 +1,6 @@
 /** A CONNECT front on a unix socket or on loopback, far ends that a test plays, and clients that speak byte by byte. */
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { connect as connectTcp, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +13,7 @@ import type { RouteDialer } from '../../src/hub/routing/route-dialer.ts'
 import { ManualClock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
+import { removeFolder } from '../remove-folder.ts'
 
 export const CONNECT_EDGE = 'CONNECT edge-1:10250 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'
 export const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
@@ -67,7 +68,7 @@ export async function startFront(options: FrontWorldOptions): Promise<FrontWorld
   })
   onTestFinished(async () => {
     await running.stop(AbortSignal.abort())
-    rmSync(folder, { recursive: true, force: true })
+    removeFolder(folder)
   })
   const count = async (name: string, labels: Record<string, string> = {}): Promise<number> => {
     const { values = [] } = (await registry.getSingleMetric(name)?.get()) ?? {}

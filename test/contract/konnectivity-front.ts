@@ -1,5 +1,5 @@
 /** The konnectivity front alone, before any way into nodes. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
@@ -12,13 +12,14 @@ import { systemClock } from '../../src/telemetry/clock.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { openErrorFrom } from '../../src/tunnel/open-error.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
+import { removeFolder } from '../remove-folder.ts'
 
 export type FrontDial = (host: string, port: number, options: { readonly signal?: AbortSignal }) => Promise<Duplex>
 
 /** The path of its socket. Stopped at the end of the test. */
 export async function startGrpcFront(dial: FrontDial): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'grpc-front-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  onTestFinished(() => removeFolder(directory))
   const path = join(directory, 'front.sock')
   const metrics = createFrontMetrics(new Registry())
   const logger = createLogger({ level: 'fatal', format: 'json', clock: systemClock, destination: { write: () => {} } })

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2'
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
 import { connect as connectTcp } from 'node:net'
@@ -15,6 +15,7 @@ import { MAX_REQUEST_HEADER_BYTES, MAX_REQUEST_HEADERS } from '../../src/serving
 import { Listener } from '../../src/serving/listener.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
+import { removeFolder } from '../remove-folder.ts'
 
 const maxBodyBytes = 1_000
 const maxConnections = 8
@@ -42,7 +43,7 @@ describe('the listener', () => {
 
   afterAll(async () => {
     await running.stop(AbortSignal.abort())
-    rmSync(folder, { recursive: true })
+    removeFolder(folder)
   })
 
   /** Answers with the number of headers, after the body where there is one to read. */

@@ -1,5 +1,5 @@
 /** An edge gets the credentials of its node from a hub as it runs, before our own API server: only the disk is temporary. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -23,6 +23,7 @@ import { readMaterial } from '../../src/kube/client/connection.ts'
 import { KubeClient, loadKubeconfig, secrets, selfSubjectReviews, services } from '../../src/kube/index.ts'
 import { isForbidden } from '../../src/kube/status/index.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { type ComposedHubs, startComposedHubs } from './composed-hub.ts'
 import {
   type Credential,
@@ -53,7 +54,7 @@ afterAll(() => world.stop())
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'causeway-credentials-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  onTestFinished(() => removeFolder(folder))
   return folder
 }
 

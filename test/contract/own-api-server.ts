@@ -2,7 +2,7 @@
  * Our own API server in this process, for tests of what talks to one: real HTTP, real rules, nothing on disk but keys. Its
  * clients can be made to lose requests and answers.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -23,6 +23,7 @@ import {
 } from '../../src/kube/index.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
 import { HealthChecks } from '../../src/telemetry/health.ts'
+import { removeFolder } from '../remove-folder.ts'
 
 export interface OwnApiServer {
   readonly connection: ConnectionConfig
@@ -68,7 +69,7 @@ export async function startOwnApiServer(
     stop: async () => {
       await Promise.all(clients.map((client) => client.close()))
       await running.stop(AbortSignal.abort())
-      rmSync(folder, { recursive: true, force: true })
+      removeFolder(folder)
     },
   }
 }

@@ -1,12 +1,13 @@
 /** A real etcd on loopback, which a test may kill and start again. The binary comes from where the other peers are. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, open, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { systemClock } from '../../src/telemetry/clock.ts'
+import { removeFolder } from '../remove-folder.ts'
 
 const readyTimeoutMs = 30_000
 const readyPollMs = 50
@@ -84,7 +85,7 @@ export class EtcdProcess {
   async stop(): Promise<void> {
     await this.kill()
     process.removeListener('exit', this.#killOnExit)
-    await rm(this.#directory, { recursive: true, force: true })
+    removeFolder(this.#directory)
   }
 
   #arguments(): string[] {

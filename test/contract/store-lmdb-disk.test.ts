@@ -1,7 +1,7 @@
 /** What only a store on disk can show: that it waits for the disk, survives being killed, and shares with nobody. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,6 +13,7 @@ import { LmdbStore } from '../../src/apiserver/storage/lmdb-store.ts'
 import type { Transaction } from '../../src/apiserver/storage/store.ts'
 import { StoreFullError, StoreOpenError } from '../../src/apiserver/storage/store-errors.ts'
 import { ManualClock } from '../../src/telemetry/clock.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { Watcher } from './store-watcher.ts'
 
 const CHILD = fileURLToPath(new URL('store-lmdb-child.ts', import.meta.url))
@@ -29,7 +30,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await Promise.all(children.splice(0).map(kill))
-  await rm(directory, { recursive: true, force: true })
+  removeFolder(directory)
 })
 
 /** An environment whose flushes a test can hold back or let fail; everything else is the real one's. */

@@ -1,9 +1,10 @@
 /** The contract of stores, on the embedded one. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LmdbStore } from '../../src/apiserver/storage/lmdb-store.ts'
 import { ManualClock } from '../../src/telemetry/clock.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { storeContract } from './store.ts'
 
 async function openBed() {
@@ -20,7 +21,7 @@ async function openBed() {
     },
     dispose: async () => {
       await store.close()
-      await rm(directory, { recursive: true, force: true })
+      removeFolder(directory)
     },
   }
 }

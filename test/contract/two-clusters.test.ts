@@ -1,5 +1,5 @@
 /** One hub port, two clusters: the server name in the handshake tells them apart, and nothing crosses over. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
@@ -14,6 +14,7 @@ import { Hub } from '../../src/hub/hub.ts'
 import { dialTcp } from '../../src/kube/client/index.ts'
 import { systemClock as clock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { type OwnApiServer, startOwnApiServer } from './own-api-server.ts'
 import { servedCluster } from './served-cluster.ts'
 
@@ -50,7 +51,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await running.stop(AbortSignal.abort())
   for (const server of servers.values()) await server.stop()
-  rmSync(folder, { recursive: true, force: true })
+  removeFolder(folder)
 })
 
 function serverOf(name: Name): OwnApiServer {

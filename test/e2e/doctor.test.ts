@@ -1,6 +1,6 @@
 /** `causeway doctor` from outside: what it says of an edge that is well, and of one for each fault that it knows. */
 import { once } from 'node:events'
-import { chmodSync, cpSync, lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { loadPki } from '../../src/apiserver/pki/pki.ts'
@@ -15,6 +15,7 @@ import {
 } from '../../src/identity/issue.ts'
 import { generateKeys } from '../../src/identity/keys.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { endAll, type Launched, run } from './harness.ts'
 import { HubCluster, type RunningHub } from './hub-cluster.ts'
 
@@ -86,7 +87,7 @@ function copyOfWell(dataDir: string): void {
     recursive: true,
     filter: (path) => !lstatSync(path).isSocket(),
   })
-  onTestFinished(() => rmSync(cluster.path(dataDir), { recursive: true, force: true }))
+  onTestFinished(() => removeFolder(cluster.path(dataDir)))
 }
 
 /** Like the one of the edge, but by whom and for how long one likes. */

@@ -3,11 +3,12 @@
  * Whatever is started here is gone after `endAll`, which every test file calls after each test.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { removeFolder } from '../remove-folder.ts'
 
 const COMMAND = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
@@ -143,7 +144,7 @@ export async function endAll(): Promise<void> {
   for (const process of launched) process.kill('SIGKILL')
   await Promise.all([...launched].map(({ exited }) => exited))
   launched.clear()
-  for (const dir of workingDirs.splice(0)) rmSync(dir, { recursive: true, force: true, maxRetries: 20 })
+  for (const dir of workingDirs.splice(0)) removeFolder(dir)
 }
 
 /** A variable of the developer's shell must not decide a test, and no test touches the interfaces of the machine. */

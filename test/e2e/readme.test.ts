@@ -1,9 +1,10 @@
 /** Runs the tour of the README as a reader would, and compares what it prints with what the README shows. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
+import { removeFolder } from '../remove-folder.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const leftovers = ['/tmp/causeway-tour', '/tmp/causeway-tour.log']
@@ -83,7 +84,7 @@ describe('the tour of the README', () => {
       shell.end()
       await shell.exited
     }
-    for (const path of leftovers) rmSync(path, { recursive: true, force: true, maxRetries: 20 })
+    for (const path of leftovers) removeFolder(path)
   })
 
   const tour = readTour()

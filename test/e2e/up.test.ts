@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { removeFolder } from '../remove-folder.ts'
 import { endAll, type Launched, launch, makeWorkingDir, run } from './harness.ts'
 
 const EPHEMERAL = [
@@ -80,7 +81,7 @@ describe('causeway up, serving', () => {
   it('stays alive and turns unready, with the reason, when its data folder is cleared', async () => {
     const url = await up().ready()
     // Something may be written there in the very moment.
-    rmSync(join(workingDir, '.causeway'), { recursive: true, maxRetries: 20 })
+    removeFolder(join(workingDir, '.causeway'))
     expect((await get(`${url}/healthz`)).status).toBe(200)
     const { status, body } = await get(`${url}/readyz`)
     expect(status).toBe(500)

@@ -1,7 +1,7 @@
 /** Two API servers of ours on one real etcd: one cluster, whoever of them is asked, and either may go. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,6 +20,7 @@ import {
   services,
   tokenRequests,
 } from '../../src/kube/index.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { type ControlPlane, describeReal, kubectl, startControlPlane } from './harness.ts'
 
 const command = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
@@ -59,7 +60,7 @@ describeReal('two causeway apiservers on one etcd', () => {
   })
   afterAll(async () => {
     await plane?.stop()
-    await rm(folder, { recursive: true, force: true })
+    removeFolder(folder)
   })
 
   /** Each test has a part of etcd to itself, and each server a folder. */

@@ -6,11 +6,12 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { removeFolder } from '../remove-folder.ts'
 import { peersDirectory } from './control-plane.ts'
 import { describeReal, kubectl } from './harness.ts'
 
@@ -45,7 +46,7 @@ describeReal('causeway apiserver with real clients', () => {
       child.kill('SIGTERM')
       await exited
     }
-    await rm(folder, { recursive: true, force: true })
+    removeFolder(folder)
   })
 
   it('has what a cluster has from the start', async () => {

@@ -6,13 +6,14 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, open, readFile, writeFile } from 'node:fs/promises'
 import { get } from 'node:https'
 import { createServer } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { systemClock } from '../../src/telemetry/clock.ts'
+import { removeFolder } from '../remove-folder.ts'
 
 /** A busy two-core machine needs about ten seconds for a first start. */
 const readyTimeoutMs = 60_000
@@ -158,7 +159,7 @@ class LocalControlPlane implements ControlPlane {
   async stop(): Promise<void> {
     await this.#apiServer?.kill()
     await this.#etcdProcess?.kill()
-    await rm(this.directory, { recursive: true, force: true })
+    removeFolder(this.directory)
   }
 
   async #waitUntilReady(daemon: Daemon): Promise<void> {

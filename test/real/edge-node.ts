@@ -2,12 +2,13 @@
  * A real control plane, a hub beside it, and a real node that reaches nothing but the hub: its kubelet and its kube-proxy
  * are started with the kubeconfigs that the edge wrote, and know no other API server than the endpoint.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, vi } from 'vitest'
 import type { RunningHub } from '../e2e/hub-cluster.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { Daemon, kubectl, peersDirectory } from './control-plane.ts'
 import { missingForNetwork, NodeNetwork, POD_ADDRESSES } from './edge-node-network.ts'
 import { type HubPlane, startHubPlaneWith } from './hub-plane.ts'
@@ -197,7 +198,7 @@ export class EdgeNode {
       await this.#edge?.kill()
       await this.#world?.stop()
       this.network.remove()
-      rmSync(this.#folder, { recursive: true, force: true, maxRetries: 20 })
+      removeFolder(this.#folder)
       if (!('missing' in this.#image)) this.#image.remove()
     }
   }

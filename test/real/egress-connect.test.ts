@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer, type Server } from 'node:https'
@@ -34,6 +34,7 @@ import { systemClock } from '../../src/telemetry/clock.ts'
 import type { Part, RunningPart } from '../../src/telemetry/lifecycle.ts'
 import { OpenError } from '../../src/tunnel/open-error.ts'
 import { makeCa } from '../contract/fake-cluster.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { peersDirectory } from './control-plane.ts'
 import { type ControlPlane, describeReal, kubectl, startControlPlane } from './harness.ts'
 
@@ -207,7 +208,7 @@ async function failureOf(work: Promise<unknown>): Promise<string> {
   )
 }
 
-afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }))
+afterAll(() => removeFolder(folder))
 
 describeReal('kube-apiserver with its cluster egress through the CONNECT front', () => {
   beforeAll(async () => {

@@ -26,7 +26,7 @@ describeReal('the audit log', () => {
   })
   afterAll(async () => {
     await world?.stop()
-    await audit?.remove()
+    audit?.remove()
   })
 
   /** What the log says of one request by a new account. */

@@ -1,10 +1,11 @@
 /** Builds and starts the Go program in `endpoint-transparency-kubelet/`: a kubelet for kubectl to talk to, without containers. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { vi } from 'vitest'
+import { removeFolder } from '../remove-folder.ts'
 import { type ControlPlane, Daemon } from './control-plane.ts'
 
 const name = 'endpoint-transparency-kubelet'
@@ -13,7 +14,7 @@ export type BuiltKubelet = { readonly program: string; remove(): void } | { read
 
 export function buildKubelet(): BuiltKubelet {
   const directory = mkdtempSync(join(tmpdir(), `${name}-`))
-  const remove = (): void => rmSync(directory, { recursive: true, force: true, maxRetries: 20 })
+  const remove = (): void => removeFolder(directory)
   const program = join(directory, 'kubelet')
   const options = { cwd: fileURLToPath(new URL(name, import.meta.url)), env: { ...process.env, CGO_ENABLED: '0' } }
   const { status, error, stderr } = spawnSync('go', ['build', '-o', program, '.'], { ...options, encoding: 'utf8' })
@@ -56,7 +57,7 @@ export class PlayedKubelet {
 
   async stop(): Promise<void> {
     await this.#daemon.kill()
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20 })
+    removeFolder(this.folder)
   }
 }
 

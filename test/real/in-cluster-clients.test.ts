@@ -91,7 +91,7 @@ describeReal(
 
     afterAll(async () => {
       await world?.stop()
-      await audit?.remove()
+      audit?.remove()
     })
 
     async function start(client: Client, namespace: string, server: URL, ca: string): Promise<PodProcess> {

@@ -2,13 +2,14 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { eventually } from '../contract/hub-world.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { Daemon, freePorts, peersDirectory } from './control-plane.ts'
 
 const programs = ['konnectivity-agent', 'konnectivity-server', 'konnectivity-test-client', 'konnectivity-test-server']
@@ -23,7 +24,7 @@ export function missingKonnectivity(): string[] {
 /** Removed at the end of the test. */
 export async function temporaryDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'konnectivity-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  onTestFinished(() => removeFolder(directory))
   return directory
 }
 

@@ -1,7 +1,7 @@
 /** A real kubelet joins our API server: certificates, Node, status, Lease, and a pod that is bound to it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,6 +19,7 @@ import {
   pods,
   type ResourceClient,
 } from '../../src/kube/index.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { describeReal, kubectl } from './harness.ts'
 import { missingForNode, type RealNode, startNode } from './node.ts'
 
@@ -52,7 +53,7 @@ describeReal(
       await node?.stop()
       await client?.close()
       server?.kill('SIGKILL')
-      await rm(folder, { recursive: true, force: true })
+      removeFolder(folder)
     })
 
     it('gets its client certificate by a request that is approved and signed, and registers its Node', async () => {

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { systemClock } from '../../src/telemetry/clock.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { Daemon, freePorts, peersDirectory } from './control-plane.ts'
 
 const run = promisify(execFile)
@@ -82,7 +83,7 @@ export async function startNode(options: NodeOptions): Promise<RealNode> {
     await unmountAll(directory)
     await removeLogLinks(directory)
     await restoreKernelSettings(settings)
-    await rm(directory, { recursive: true, force: true })
+    removeFolder(directory)
   }
   try {
     await mkdir(join(directory, 'cni'))

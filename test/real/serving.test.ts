@@ -5,12 +5,13 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { removeFolder } from '../remove-folder.ts'
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
 
 const command = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
@@ -101,7 +102,7 @@ describeReal('serving, beside the real API server', () => {
     child.kill('SIGTERM')
     await exited
     await plane.stop()
-    await rm(folder, { recursive: true, force: true })
+    removeFolder(folder)
   })
 
   async function ask(server: string, method: string, path: string, headers: Record<string, string> = {}) {

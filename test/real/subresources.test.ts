@@ -3,7 +3,7 @@
  * status, headers that clients act on, and body, except for what is drawn or counted anew on every server.
  */
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -20,6 +20,7 @@ import { hasEnvelope } from '../../src/kube/protobuf/envelope.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
 import { HealthChecks } from '../../src/telemetry/health.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
 
 const namespace = '/api/v1/namespaces/sub'
@@ -206,7 +207,7 @@ describeReal('subresources', () => {
     await running?.stop(AbortSignal.timeout(5_000))
     await Promise.all(servers.map(({ agent }) => agent.destroy()))
     await plane?.stop()
-    await rm(folder, { recursive: true, force: true })
+    removeFolder(folder)
   })
 
   describe('scale', () => {

@@ -2,13 +2,14 @@
  * A real control plane whose way into its node leads through a hub and an edge of ours, and a real node whose way to the
  * control plane does too: its kubelet knows no other address of the API server than a port of the edge.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { vi } from 'vitest'
 import { certificateSigningRequests, nodes, secrets } from '../../src/kube/index.ts'
 import type { Launched } from '../e2e/harness.ts'
 import type { HubCluster, RunningHub } from '../e2e/hub-cluster.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { type ControlPlane, freePorts, kubectl } from './control-plane.ts'
 import { type HubPlane, startHubPlane } from './hub-plane.ts'
 import { type RealNode, startNode } from './node.ts'
@@ -94,7 +95,7 @@ export class TunnelCluster {
       await this.#node?.stop()
     } finally {
       await this.#world?.stop()
-      rmSync(this.folder, { recursive: true, force: true, maxRetries: 20 })
+      removeFolder(this.folder)
     }
   }
 

@@ -1,10 +1,11 @@
 /** A container image made here, since tests pull nothing: the program in `tunnel-toolbox/` under all its names. */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { removeFolder } from '../remove-folder.ts'
 
 export const TOOLBOX_IMAGE = 'docker.io/causeway-test/toolbox:1'
 
@@ -16,7 +17,7 @@ const sources = fileURLToPath(new URL('tunnel-toolbox', import.meta.url))
 /** An archive for `ctr images import`, or why there is none. */
 export function buildToolboxImage(): BuiltImage {
   const directory = mkdtempSync(join(tmpdir(), 'causeway-image-'))
-  const remove = (): void => rmSync(directory, { recursive: true, force: true })
+  const remove = (): void => removeFolder(directory)
   try {
     return { archive: writeImage(directory), remove }
   } catch (error) {

@@ -1,5 +1,5 @@
 /** nginx in front of hubs: passing TLS on by the name that it reads in it, and opening TLS itself. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -13,6 +13,7 @@ import { makeCa } from '../contract/fake-cluster.ts'
 import { endAll } from '../e2e/harness.ts'
 import type { RunningHub } from '../e2e/hub-cluster.ts'
 import { type TunnelEdge, TunnelWorld } from '../e2e/tunnel-world.ts'
+import { removeFolder } from '../remove-folder.ts'
 import { Daemon, freePorts } from './control-plane.ts'
 import { describeReal } from './harness.ts'
 
@@ -47,7 +48,7 @@ describeReal(
       await proxy.kill()
       for (const { world } of [named, nameless]) await world.cluster.close()
       await endAll()
-      rmSync(folder, { recursive: true, force: true, maxRetries: 20 })
+      removeFolder(folder)
     })
 
     /** One port passes TLS on unopened, by the name in it; the other opens it and passes WebSockets on. */

@@ -1,7 +1,7 @@
 /** Builds and starts the Go program in `yamux-peer/`, and holds our end of the session with it. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,13 +14,14 @@ import { SocketCarrier } from '../../src/tunnel/socket-carrier.ts'
 import type { TunnelStream } from '../../src/tunnel/tunnel-stream.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
 import type { SessionError } from '../../src/tunnel/yamux/errors.ts'
+import { removeFolder } from '../remove-folder.ts'
 
 export type BuiltPeer = { readonly program: string; remove(): void } | { readonly missing: string }
 
 /** Builds the program into a directory of its own, or says why that cannot be. */
 export function buildPeer(): BuiltPeer {
   const directory = mkdtempSync(join(tmpdir(), 'yamux-peer-'))
-  const remove = (): void => rmSync(directory, { recursive: true, force: true })
+  const remove = (): void => removeFolder(directory)
   const program = join(directory, 'yamux-peer')
   const cwd = fileURLToPath(new URL('yamux-peer', import.meta.url))
   const { status, error, stderr } = spawnSync('go', ['build', '-o', program, '.'], { cwd, encoding: 'utf8' })

@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { removeFolder } from '../../../test/remove-folder.ts'
 import { verifyCertificate } from '../../identity/verify.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { MemoryStore } from '../storage/memory-store.ts'
@@ -20,7 +21,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await store.close()
-  await rm(folder, { recursive: true, force: true })
+  removeFolder(folder)
 })
 
 function load(name: string, from: MemoryStore | undefined = store): Promise<Pki> {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { makeCa } from '../../../test/contract/edge-hub.ts'
 import { SigningHub } from '../../../test/contract/signing-hub.ts'
+import { removeFolder } from '../../../test/remove-folder.ts'
 import type { CertificateAuthority } from '../../identity/issue.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import type { RunningPart } from '../../telemetry/lifecycle.ts'
@@ -41,7 +42,7 @@ beforeEach(() => {
 afterEach(async () => {
   await stop()
   expect(clock.pending).toBe(0)
-  rmSync(dataDir, { recursive: true, force: true })
+  removeFolder(dataDir)
 })
 
 async function stop(): Promise<void> {

@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { DAY_MS, EdgeHub } from '../../../test/contract/edge-hub.ts'
 import { type DiskContent, FragileDisk } from '../../../test/contract/fragile-disk.ts'
+import { removeFolder } from '../../../test/remove-folder.ts'
 import { generateKeys } from '../../identity/keys.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { joinHub } from '../join/join.ts'
@@ -56,7 +57,7 @@ describe('the identity in a data folder', () => {
       expect(statSync(files.paths.pair.key).mode & 0o777).toBe(0o600)
       expect(statSync(files.paths.hubCa).mode & 0o777).toBe(0o644)
     } finally {
-      rmSync(folder, { recursive: true })
+      removeFolder(folder)
     }
   })
 

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { UnsecuredJWT } from 'jose'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { removeFolder } from '../../../test/remove-folder.ts'
 import { diskOperations } from '../../identity/file-operations.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import type { RunningPart } from '../../telemetry/lifecycle.ts'
@@ -38,7 +39,7 @@ beforeEach(() => {
 afterEach(async () => {
   for (const part of running.splice(0)) await part.stop(AbortSignal.abort())
   expect(clock.pending).toBe(0)
-  rmSync(folder, { recursive: true, force: true })
+  removeFolder(folder)
 })
 
 function made(issuedAtMs = clock.nowMs(), lifeMs = dayMs, namespace = 'causeway-system'): KubeProxyToken {

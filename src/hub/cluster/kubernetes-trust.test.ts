@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { removeFolder } from '../../../test/remove-folder.ts'
 import { certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import { issueSelfSignedCa, validityFromNow } from '../../identity/issue.ts'
@@ -29,7 +30,7 @@ beforeAll(async () => {
   keyPem = privateKeyPem(privateKey)
 })
 afterAll(() => {
-  rmSync(folder, { recursive: true, force: true })
+  removeFolder(folder)
 })
 
 /** Answers `kube-root-ca.crt` in these namespaces; elsewhere with the status. */

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -10,6 +10,7 @@ import {
   startOwnApiServer,
   UnreliableTransport,
 } from '../../../test/contract/own-api-server.ts'
+import { removeFolder } from '../../../test/remove-folder.ts'
 import { certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import {
@@ -52,7 +53,7 @@ beforeEach(() => {
   warnings.length = 0
 })
 afterEach(() => {
-  rmSync(folder, { recursive: true, force: true })
+  removeFolder(folder)
 })
 
 function open(more: Partial<OpenClusterOptions> = {}): Promise<OpenCluster> {

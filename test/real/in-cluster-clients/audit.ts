@@ -1,7 +1,8 @@
 /** The audit log of a real kube-apiserver: what each caller asked, in a form that is the same in every run. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { removeFolder } from '../../remove-folder.ts'
 
 interface AuditEvent {
   readonly verb: string
@@ -21,7 +22,7 @@ export interface AuditLog {
   userAgentsOf(username: string): Promise<string[]>
   /** Where each request of that user has come from, first address first. */
   sourcesOf(username: string): Promise<(readonly string[])[]>
-  remove(): Promise<void>
+  remove(): void
 }
 
 const policy = {
@@ -47,7 +48,7 @@ export async function prepareAuditLog(): Promise<AuditLog> {
     userAgentsOf: async (username) =>
       [...new Set((await eventsOf(username)).map(({ userAgent = '' }) => userAgent))].toSorted(),
     sourcesOf: async (username) => (await eventsOf(username)).map(({ sourceIPs = [] }) => sourceIPs),
-    remove: () => rm(directory, { recursive: true, force: true }),
+    remove: () => removeFolder(directory),
   }
 }
 

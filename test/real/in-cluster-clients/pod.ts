@@ -3,11 +3,12 @@
  * The files stand in a mount namespace of the program's own, so nothing on this machine changes.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import { removeFolder } from '../../remove-folder.ts'
 
 export interface Pod {
   readonly host: string
@@ -101,6 +102,6 @@ export class PodProcess {
     if (this.#child.exitCode === null && this.#child.signalCode === null && this.#child.pid !== undefined)
       process.kill(-this.#child.pid, 'SIGKILL')
     await this.#exited
-    await rm(this.#directory, { recursive: true, force: true })
+    removeFolder(this.#directory)
   }
 }

@@ -1,11 +1,12 @@
 /** Our built server beside a real one: the same administrator, and nobody at work but the API server itself. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { REPLACEABLE_CONTROLLERS } from '../../../src/apiserver/controllers/replaceable.ts'
+import { removeFolder } from '../../remove-folder.ts'
 import type { ControlPlane } from '../harness.ts'
 
 const command = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
@@ -32,7 +33,7 @@ export async function startOwnServer(real: ControlPlane): Promise<OwnServer> {
       const exited = once(child, 'exit')
       child.kill('SIGTERM')
       await exited
-      await rm(folder, { recursive: true, force: true })
+      removeFolder(folder)
     },
   }
 }
