@@ -47,7 +47,9 @@ export interface LinkStatus {
   readonly rttMs: number | undefined
   readonly streams: number
   readonly sessions: number
+  /** What went wrong last, which may be long ago. */
   readonly lastError: string | undefined
+  readonly lastErrorAt: string | undefined
   readonly nextAttempt: string | undefined
 }
 
@@ -110,17 +112,18 @@ export class EdgeLink {
   }
 
   get status(): LinkStatus {
-    const { changedMs, attemptAtMs, failure } = this.#state
+    const { changedMs, attemptAtMs, failure, failedMs } = this.#state
     return {
       hub: this.hub,
       state: this.phase,
       since: this.#wallTime(changedMs),
       carrier: this.#serving?.description,
-      rttMs: this.#serving?.rttMs,
+      rttMs: toHundredths(this.#serving?.rttMs),
       streams: this.sessions.reduce((sum, { streamCount }) => sum + streamCount, 0),
       sessions: this.#sessions.size,
       lastError: failure?.message,
-      nextAttempt: attemptAtMs === undefined ? undefined : this.#wallTime(attemptAtMs),
+      lastErrorAt: this.#wallTime(failedMs),
+      nextAttempt: this.#wallTime(attemptAtMs),
     }
   }
 
@@ -290,8 +293,16 @@ export class EdgeLink {
     if (this.#sessions.size === 0) this.#onEmpty?.()
   }
 
-  #wallTime(monotonicMs: number): string {
+  #wallTime(monotonicMs: number): string
+  #wallTime(monotonicMs: number | undefined): string | undefined
+  #wallTime(monotonicMs: number | undefined): string | undefined {
+    if (monotonicMs === undefined) return undefined
     const { clock } = this.#options
     return new Date(clock.nowMs() - clock.monotonicMs() + monotonicMs).toISOString()
   }
+}
+
+/** More digits than anybody measures are noise to a reader. */
+function toHundredths(durationMs: number | undefined): number | undefined {
+  return durationMs === undefined ? undefined : Math.round(durationMs * 100) / 100
 }

@@ -95,6 +95,9 @@ describe('links', () => {
     const echoed = echo(links, 'hello')
     await world.clock.advance(1_000)
     expect(await echoed).toBe('hello')
+    // What is told of the past says when it was.
+    const lostAt = new Date(Date.parse('2026-01-01T00:00:00Z') + STABLE_SESSION_MS).toISOString()
+    expect(links.status[0]).toMatchObject({ state: 'up', lastErrorAt: lostAt })
     await running.stop(noTime)
   })
 

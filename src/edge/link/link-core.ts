@@ -53,6 +53,8 @@ export interface LinkState {
   readonly failures: number
   /** The last one, kept after it is over. */
   readonly failure: LinkFailure | undefined
+  /** When that was. */
+  readonly failedMs: number | undefined
   /** The last attempt ended with a final no. */
   readonly isRefused: boolean
   /** Since when new streams can be opened, or cannot. */
@@ -102,6 +104,7 @@ export function beginLink(nowMs: number): LinkState {
     lastId: 0,
     failures: 0,
     failure: undefined,
+    failedMs: undefined,
     isRefused: false,
     changedMs: nowMs,
     isStopping: false,
@@ -179,14 +182,16 @@ function failed(state: LinkState, attempt: number, failure: LinkFailure, context
   const attemptAtMs = context.nowMs + retryDelayMs(state.failures, failure, context.random)
   const failures = state.failures + 1
   const { isFinal: isRefused } = failure
-  return { state: { ...state, attempt: undefined, attemptAtMs, failures, failure, isRefused }, outputs: [] }
+  const { nowMs: failedMs } = context
+  return { state: { ...state, attempt: undefined, attemptAtMs, failures, failure, failedMs, isRefused }, outputs: [] }
 }
 
 function ended(state: LinkState, session: number, failure: LinkFailure, context: LinkContext): LinkStep {
   if (session === state.draining) return unchanged({ ...state, draining: undefined })
   if (session !== state.serving?.id) return unchanged(state)
-  const changedMs = isOpen(state) ? context.nowMs : state.changedMs
-  return unchanged({ ...retrySoon(state, state.serving, context), serving: undefined, failure, changedMs })
+  const { nowMs: failedMs } = context
+  const changedMs = isOpen(state) ? failedMs : state.changedMs
+  return unchanged({ ...retrySoon(state, state.serving, context), serving: undefined, failure, failedMs, changedMs })
 }
 
 function leaving(state: LinkState, session: number, context: LinkContext): LinkStep {
