@@ -23,6 +23,9 @@ export interface SessionEvents {
   /** The peer takes no more streams here; those under way go on. */
   onGoAway(): void
   onPong(payload: Buffer): void
-  /** One of the two has broken the protocol. All streams are closed; what is to be sent is the last, then the connection is to end. */
+  /**
+   * One of the two has broken the protocol; told before the streams, which are closed next. What is to be sent is the last,
+   * then the connection is to end.
+   */
   onFailure(error: Http2Error): void
 }

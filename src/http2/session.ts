@@ -294,8 +294,8 @@ export class Http2Session implements StreamHost, FrameTarget {
   #fail(error: Http2Error): void {
     if (this.#isOver) return
     this.#transport.send(goAwayFrame(this.#lastServedId, error.code))
-    this.end(error.code)
     this.#events.onFailure(error)
+    this.end(error.code)
   }
 
   /** Undefined for streams that are over: what was under way to them is of no interest. Others must have been opened. */

@@ -125,6 +125,7 @@ export class H2Connection {
       onPong: (payload) => this.#pings.answered(payload),
       // What it has done wrong is on its way to the API server, for its log.
       onFailure: (error) => {
+        this.#whyEnded ??= error
         transport.flush()
         setImmediate(() => this.end(error))
       },
