@@ -27,7 +27,7 @@ import { upToken } from './up-token.ts'
 export const UP_TOKEN_LIFE_MS = 600_000
 
 /** For the first certificate of an endpoint: without it the ready screen would name a port that is closed. */
-export const UP_ENDPOINT_WAIT_MS = 10_000
+export const UP_ENDPOINT_WAIT_MS = 60_000
 const endpointPollMs = 20
 
 export interface UpHubOptions extends Pick<HubOptions, 'clock' | 'logger' | 'registry' | 'listen'> {
@@ -146,15 +146,16 @@ export class UpEdge implements Part {
     // As on a node of its own: the folder is held, and tells how its edge is.
     const running = await startInOrder([new DataDir(dataDir, 'edge'), edge, control], signal, fail)
     this.#edge = edge
-    await endpointOpen(edge, common.clock, signal)
+    await endpointSettled(edge, common.clock, signal)
     return running
   }
 }
 
 /** The cluster of `up` signs within a moment; where it does not, `readyz` says why, and everything else serves. */
-async function endpointOpen(edge: Edge, clock: Clock, signal: AbortSignal): Promise<void> {
+async function endpointSettled(edge: Edge, clock: Clock, signal: AbortSignal): Promise<void> {
   const giveUpMs = clock.monotonicMs() + UP_ENDPOINT_WAIT_MS
-  while (!edge.endpointHealth().ok && clock.monotonicMs() < giveUpMs && !signal.aborted)
+  const isSettled = (): boolean => edge.endpointHealth().ok || (edge.status.endpoint?.problems ?? []).length > 0
+  while (!isSettled() && clock.monotonicMs() < giveUpMs && !signal.aborted)
     await clock.sleep(endpointPollMs, signal).catch(() => {})
 }
 

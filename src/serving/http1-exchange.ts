@@ -1,6 +1,7 @@
 /** An exchange over HTTP/1.1. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Clock } from '../telemetry/clock.ts'
 import { drained } from './drained.ts'
 import { Ending } from './ending.ts'
 import {
@@ -11,9 +12,15 @@ import {
   type StreamedResponse,
   type StreamingExchange,
 } from './exchange.ts'
+import { EARLY_ANSWER_LINGER_MS } from './limits.ts'
 import { ReadableSource } from './readable-source.ts'
 import { clientGone, readBody } from './request-body.ts'
 import { RequestBody } from './streamed-body.ts'
+
+export interface Http1ExchangeOptions {
+  readonly peer: Peer
+  readonly clock: Clock
+}
 
 export class Http1Exchange implements StreamingExchange {
   readonly httpVersion = '1.1'
@@ -25,10 +32,11 @@ export class Http1Exchange implements StreamingExchange {
   readonly ending: Ending
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
+  readonly #clock: Clock
   readonly #hasBody: boolean
   #isPassedOn = false
 
-  constructor(request: IncomingMessage, response: ServerResponse, peer: Peer) {
+  constructor(request: IncomingMessage, response: ServerResponse, { peer, clock }: Http1ExchangeOptions) {
     const ending = new Ending()
     response.once('close', () => ending.end())
     // One that stands behind another has no connection yet, and Node does not tell it when there never will be one.
@@ -43,6 +51,7 @@ export class Http1Exchange implements StreamingExchange {
     this.ending = ending
     this.#request = request
     this.#response = response
+    this.#clock = clock
     this.#hasBody = hasBody(this.headers)
   }
 
@@ -59,7 +68,7 @@ export class Http1Exchange implements StreamingExchange {
       return await readBody(bodySource(this.#request), this.headers.get('content-length'), maxBytes)
     } catch (error) {
       // Nobody is going to read the rest: the next request of this connection would stand behind it.
-      if (!this.#response.headersSent) this.#response.setHeader('connection', 'close')
+      if (!this.#response.headersSent) this.#response.shouldKeepAlive = false
       throw error
     }
   }
@@ -77,10 +86,23 @@ export class Http1Exchange implements StreamingExchange {
   }
 
   respond(status: number, headers: ResponseHeaders, body: Buffer): void {
+    const response = this.#response
     const sent: OutgoingHttpHeaders = { ...headers, 'content-length': body.length }
-    if (this.#isEarly) sent['connection'] = 'close'
-    this.#response.writeHead(status, sent)
-    this.#response.end(this.method === 'HEAD' ? undefined : body)
+    if (this.#isEarly) response.shouldKeepAlive = false
+    response.writeHead(status, sent)
+    const content = this.method === 'HEAD' ? Buffer.alloc(0) : body
+    if (this.#request.complete || response.shouldKeepAlive) response.end(content)
+    else this.#answerWhoSends(content)
+  }
+
+  /** The connection is to be closed and the client still sends: it gets its answer, and is read from until it is done. */
+  #answerWhoSends(content: Buffer): void {
+    const response = this.#response
+    if (content.length > 0) response.write(content)
+    else response.flushHeaders()
+    const end = (): void => void response.end()
+    response.once('close', this.#clock.schedule(EARLY_ANSWER_LINGER_MS, end))
+    this.#request.once('end', end).resume()
   }
 
   stream(status: number, headers: ResponseHeaders): StreamedResponse {

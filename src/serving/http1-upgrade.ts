@@ -2,8 +2,8 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Peer, ResponseHeaders, UpgradeExchange } from './exchange.ts'
-import { Http1Exchange } from './http1-exchange.ts'
+import type { ResponseHeaders, UpgradeExchange } from './exchange.ts'
+import { Http1Exchange, type Http1ExchangeOptions } from './http1-exchange.ts'
 
 export class Http1Upgrade extends Http1Exchange implements UpgradeExchange {
   readonly #answer: ServerResponse
@@ -11,7 +11,7 @@ export class Http1Upgrade extends Http1Exchange implements UpgradeExchange {
   readonly #head: Buffer
 
   /** `head`: what had been read from the connection beyond the request. */
-  constructor(request: IncomingMessage, socket: Socket, head: Buffer, peer: Peer) {
+  constructor(request: IncomingMessage, socket: Socket, head: Buffer, options: Http1ExchangeOptions) {
     const answer = new ServerResponse(request)
     // Node has let go of the connection: nobody reads a further request from it.
     answer.shouldKeepAlive = false
@@ -19,7 +19,7 @@ export class Http1Upgrade extends Http1Exchange implements UpgradeExchange {
     answer.once('finish', () => socket.destroySoon())
     // A connection that breaks is told by `closed`, or by the stream it was given away as.
     socket.on('error', () => {})
-    super(request, answer, peer)
+    super(request, answer, options)
     this.#answer = answer
     this.#socket = socket
     this.#head = head

@@ -16,6 +16,11 @@ export const HEADERS_TIMEOUT_MS = 32_000
 export const BODY_TIMEOUT_MS = 65_000
 /** HTTP/1.1: how often the two limits above are looked at, and so how far they may be exceeded. */
 export const CONNECTION_CHECK_MS = 5_000
+/**
+ * HTTP/1.1: how long a client that has been answered may go on sending its request before the connection is closed. Closing at
+ * once resets it, which may overtake the answer. As kube-apiserver has it.
+ */
+export const EARLY_ANSWER_LINGER_MS = 500
 /** HTTP/2: from the end of a connection to its last byte. A slow client has read by then what was under way to it; one that reads nothing would keep it for good. */
 export const LAST_FRAMES_TIMEOUT_MS = 30_000
 /** A connection without a request under way; clients keep theirs as long. As kube-apiserver has it. */

@@ -120,12 +120,19 @@ export class Listener implements Part {
     return server
   }
 
+  #exchangeOf(request: IncomingMessage, response: ServerResponse): Http1Exchange {
+    return new Http1Exchange(request, response, {
+      peer: peerOf(request.socket as TLSSocket),
+      clock: this.#options.clock,
+    })
+  }
+
   #serveOn(server: Server): void {
     server.on('request', (...[request, response]: RequestEvent) => {
       this.#answers.set(request.socket, response)
       if (this.#isStopping) this.#closeAfterAnswer(request.socket)
       if (hasTooManyHeaders(request)) refuseHeaders(response)
-      else this.#options.serve(new Http1Exchange(request, response, peerOf(request.socket as TLSSocket)))
+      else this.#options.serve(this.#exchangeOf(request, response))
     })
     this.#upgradeOn(server)
     // What Node would do with every connection, and now with those of HTTP/1.1 alone.
@@ -162,7 +169,7 @@ export class Listener implements Part {
     server.on('upgrade', (...[request, socket, head]: UpgradeEvent) => {
       // No more a connection that waits for its next request.
       this.#answers.delete(socket)
-      const exchange = hasTooManyHeaders(request) ? undefined : upgradeOf(request, socket, head)
+      const exchange = hasTooManyHeaders(request) ? undefined : upgradeOf([request, socket, head], this.#options.clock)
       if (exchange === undefined) socket.destroy()
       else upgrade(exchange)
     })
@@ -209,9 +216,9 @@ function refuseHeaders(response: ServerResponse): void {
 }
 
 /** Undefined behind a request that is still to be answered: that one has the connection, and Node throws. No client asks so. */
-function upgradeOf(...[request, socket, head]: UpgradeEvent): Http1Upgrade | undefined {
+function upgradeOf([request, socket, head]: UpgradeEvent, clock: Clock): Http1Upgrade | undefined {
   try {
-    return new Http1Upgrade(request, socket, head, peerOf(socket))
+    return new Http1Upgrade(request, socket, head, { peer: peerOf(socket), clock })
   } catch {
     return undefined
   }

@@ -22,7 +22,7 @@ export function bearer(token: string): { authorization: string } {
   return { authorization: `Bearer ${token}` }
 }
 
-export async function text(source: Readable): Promise<string> {
+async function text(source: Readable): Promise<string> {
   let all = ''
   source.on('data', (chunk) => {
     all += String(chunk)

@@ -19,7 +19,8 @@ describe('connections', () => {
     await expect(small.raw(attacker)).rejects.toThrow()
     // Those who do not even begin their handshake count too.
     const silent = connect({ port: small.port, host: '127.0.0.1', ...attacker })
-    await once(silent.on('error', () => {}).resume(), 'close')
+    silent.on('error', () => {}).resume()
+    await new Promise((resolve) => silent.once('close', resolve))
     expect(await small.metric('causeway_edge_endpoint_connections_refused_total', 'limit')).toBe(2)
     expect(await whoAmI(small.http2())).toBe('system:anonymous')
     for (const socket of sockets) socket.destroy()
@@ -44,7 +45,7 @@ describe('connections', () => {
     socket.end(breach)
     socket.destroy()
     await letTimePass(clock, own.http2(), () => own.endpoint.status.requests.long === 0)
-    expect(own.endpoint.status.connections).toBeLessThanOrEqual(2)
+    await expect.poll(() => own.endpoint.status.connections).toBeLessThanOrEqual(2)
     await own.stop()
   })
 
@@ -68,7 +69,7 @@ describe('connections', () => {
     // By the time that all this is answered, all that fits between the two ends is on its way, and the rest waits.
     const others = own.http2()
     for (let round = 0; round < 50; round += 1) await whoAmI(others)
-    expect(own.endpoint.status.requests.short).toBe(1)
+    await expect.poll(() => own.endpoint.status.requests.short).toBe(1)
     socket.destroy()
     await letTimePass(clock, others, () => own.endpoint.status.requests.short === 0)
     await expect.poll(() => own.upstream.status.pools.map(({ streams }) => streams)).toEqual([0, 0, 0])

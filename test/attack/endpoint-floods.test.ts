@@ -1,6 +1,8 @@
 /** Who asks for too much is slowed or loses the connection, and nobody else notices. */
 import { once } from 'node:events'
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { configMaps } from '../../src/kube/index.ts'
 import { ask, bearer, SELF_REVIEW, whoAmI } from './endpoint-asking.ts'
@@ -52,11 +54,21 @@ async function expectOthersUnharmed(): Promise<void> {
   expect([watch.stream.closed, await watch.answered]).toEqual([false, 200])
 }
 
+/** Buffers that somebody still holds, without those that only wait to be collected. */
+function heldBytes(): number {
+  setFlagsFromString('--expose_gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  collectGarbage()
+  return process.memoryUsage().arrayBuffers
+}
+
 describe('requests', () => {
   it('bad tokens in a loop beside a watch', async () => {
     const session = world.http2()
     const codes = new Set<number>()
-    for (let round = 0; round < 3; round += 1) {
+    const delayed = () => world.metric('causeway_edge_endpoint_limited_total', 'delayed')
+    // As many rounds as it takes: on a machine that stands still in between, what was spent comes back.
+    for (let round = 0; round < 3 || !codes.has(429) || (await delayed()) === 0; round += 1) {
       const asked = Array.from({ length: 50 }, (_, index) =>
         ask(session, { ':path': '/api', ...bearer(`bad-${round}-${index}`) }),
       )
@@ -64,7 +76,6 @@ describe('requests', () => {
       expect((await ask(session, { ':path': '/api/v1/pods', ...bearer(pod) })).status).toBe(200)
     }
     expect(codes).toEqual(new Set([401, 429]))
-    expect(await world.metric('causeway_edge_endpoint_limited_total', 'delayed')).toBeGreaterThan(0)
     await expectOthersUnharmed()
   })
 
@@ -76,7 +87,7 @@ describe('requests', () => {
     expect(new Set(codes)).toEqual(new Set([200]))
     await expectOthersUnharmed()
     for (const session of sessions) session.destroy()
-    await expect.poll(() => world.endpoint.status.requests.long, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => world.endpoint.status.requests.long).toBe(1)
     await expectOthersUnharmed()
   })
 
@@ -94,7 +105,7 @@ describe('requests', () => {
     const codes = await Promise.all(watches.map(({ answered }) => answered))
     expect([spellings.includes(greedy), new Set(codes)]).toEqual([true, new Set([200])])
     // The pod of all these tests, and one more.
-    expect(world.endpoint.status).toMatchObject({ clients: 2, requests: { long: 17 } })
+    await expect.poll(() => world.endpoint.status).toMatchObject({ clients: 2, requests: { long: 17 } })
     await expectOthersUnharmed()
   })
 
@@ -124,7 +135,7 @@ describe('requests', () => {
   it('large lists that nobody reads', async () => {
     const lazy = await world.readerToken('lazy')
     for (let count = 0; count < 10; count += 1) await world.makeLarge(`large-${count}`)
-    const before = process.memoryUsage().arrayBuffers
+    const before = heldBytes()
     const session = world.http2()
     // Paused from the start: each takes what its window allows, and not a byte more.
     const streams = Array.from({ length: 40 }, () =>
@@ -140,7 +151,7 @@ describe('requests', () => {
     )
     await expectOthersUnharmed()
     // All of them together would be 360 MB.
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(150_000_000)
+    expect(heldBytes() - before).toBeLessThan(150_000_000)
     session.destroy()
     await expect.poll(() => world.endpoint.status.requests.short).toBe(0)
   })

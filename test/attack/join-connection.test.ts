@@ -16,6 +16,7 @@ import {
   startHub,
   tlsOptions,
 } from '../contract/hub-world.ts'
+import { closed } from '../contract/session-world.ts'
 
 let world: HubWorld
 
@@ -28,9 +29,9 @@ describe('a slow client', () => {
     const socket = await dial(world)
     socket.write('GET /ca.crt HTTP/1.1\r\nHost: hub\r\n')
     await eventually(() => expect(world.clock.pending).toBe(1))
-    const closed = once(socket, 'close')
+    const cut = closed(socket)
     await world.clock.advance(HTTP_TIMES.headMs)
-    await closed
+    await cut
     expect(world.clock.pending).toBe(0)
   })
 
@@ -43,27 +44,28 @@ describe('a slow client', () => {
     await eventually(() => expect(world.clock.nextDueMs).toBe(HTTP_TIMES.bodyMs))
     await world.clock.advance(HTTP_TIMES.bodyMs)
     await eventually(() => expect(Buffer.concat(received).toString()).toContain('"code":"too-slow"'))
-    const closed = once(socket, 'close')
+    const cut = closed(socket)
     await world.clock.advance(HTTP_TIMES.lingerMs)
-    await closed
+    await cut
   })
 
   it('without a token is not even listened to', async () => {
     const socket = await dial(world)
     socket.write('POST /edge.crt HTTP/1.1\r\nHost: hub\r\nContent-Length: 100\r\n\r\n-----BEGIN')
-    expect(String((await once(socket, 'data'))[0])).toContain('"code":"token-missing"')
-    const closed = once(socket, 'close')
+    const received: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => received.push(chunk))
+    await eventually(() => expect(Buffer.concat(received).toString()).toContain('"code":"token-missing"'))
+    const cut = closed(socket)
     await world.clock.advance(HTTP_TIMES.lingerMs)
-    await closed
+    await cut
   })
 
   it('that never speaks after its HTTP/2 handshake is cut off', async () => {
     const socket = await dial(world, { ALPNProtocols: ['h2'] })
     await eventually(() => expect(world.clock.pending).toBe(1))
-    socket.resume()
-    const closed = once(socket, 'close')
+    const cut = closed(socket)
     await world.clock.advance(HTTP_TIMES.headMs + HTTP_TIMES.lingerMs)
-    await closed
+    await cut
   })
 })
 
@@ -78,8 +80,7 @@ async function isResumed(options: ConnectionOptions): Promise<boolean> {
     await once(socket, 'secureConnect')
     const isReused = socket.isSessionReused()
     socket.write('GET /v1/node HTTP/1.1\r\nHost: hub\r\n\r\n')
-    socket.resume()
-    await once(socket, 'close')
+    await closed(socket)
     return isReused
   }
   await visit()
@@ -127,9 +128,9 @@ describe('random bytes after the handshake', () => {
     await fc.assert(
       fc.asyncProperty(head, bytes, async (first, rest) => {
         const socket = await dial(world, { ALPNProtocols: [protocol] })
-        socket.on('error', () => {}).resume()
+        const cut = closed(socket)
         socket.end(Buffer.concat([first, rest]))
-        await once(socket, 'close')
+        await cut
       }),
       { numRuns: 30 },
     )

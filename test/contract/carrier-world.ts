@@ -222,7 +222,7 @@ export class CarrierHub {
     if (leavesInnerTls === 'politely') stream.end()
     else if (leavesInnerTls === 'abruptly') stream.destroy()
     const SNICallback: InnerTlsOptions['SNICallback'] = (_name, done) => done(null, secureContext)
-    const options = { secureContext, SNICallback, clock: systemClock, limitMs: 10_000 }
+    const options = { secureContext, SNICallback, clock: systemClock, limitMs: 60_000 }
     const socket = await serveInnerTls(stream, options).catch((error: Error) => error)
     if (socket instanceof Error) this.log.push(socket.message)
     else this.#onSession(socket)

@@ -59,9 +59,8 @@ async function start(): Promise<EdgeEndpoint> {
 it('serves loopback, is well, and goes on to ask for the address', async () => {
   const endpoint = await start()
   await expect.poll(() => endpoint.status()?.health).toEqual({ ok: true })
-  expect(endpoint.status()).toMatchObject({
-    addresses: ['127.0.0.1'],
-    problems: [expect.stringContaining(`${missing}:`)],
-  })
+  await expect
+    .poll(() => endpoint.status())
+    .toMatchObject({ addresses: ['127.0.0.1'], problems: [expect.stringContaining(`${missing}:`)] })
   expect(endpoint.status()?.problems[0]).toContain('does not have that address')
 })

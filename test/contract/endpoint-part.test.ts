@@ -100,10 +100,12 @@ describe('an endpoint without a certificate', () => {
   it('waits for requests when it stops, ends watches between two events, and cuts what would look complete', async () => {
     const world = await startEndpoint()
     const held: (() => void)[] = []
+    const bodies: PassThrough[] = []
     world.upstream.handle = ({ target }) => {
       if (target === '/slow') return new Promise((resolve) => held.push(() => resolve(answer(200, json, 'done'))))
       const body = new PassThrough()
       body.write(target.includes('half') ? '{"type":"ADDED"}\n{"type":' : '{"type":"ADDED"}\n')
+      bodies.push(body)
       return answer(200, json, body)
     }
     const session = world.http2()
@@ -114,6 +116,8 @@ describe('an endpoint without a certificate', () => {
     const cut = expect(text(log)).rejects.toThrow('NGHTTP2_INTERNAL_ERROR')
     const slow = askHttp2(session, { ':path': '/slow' })
     await expect.poll(() => [held.length, world.endpoint.status.requests.long]).toEqual([1, 4])
+    // What was said has been passed on.
+    await expect.poll(() => bodies.map(({ readableLength }) => readableLength)).toEqual([0, 0, 0, 0])
     const stopped = world.drain()
     expect(await watch).toBe('{"type":"ADDED"}\n')
     expect((await byHttp1).body).toBe('{"type":"ADDED"}\n')
@@ -133,20 +137,22 @@ describe('an endpoint without a certificate', () => {
   })
 
   it('serves an address as soon as it can be had', async () => {
-    const taken = createServer().listen(0, '127.0.0.2')
+    // An address that no other test uses: nobody takes the port in between.
+    const host = '127.0.0.77'
+    const taken = createServer().listen(0, host)
     await once(taken, 'listening')
     const { port } = taken.address() as AddressInfo
     const clock = new ManualClock(systemClock.nowMs())
     let pair: EndpointWorld['serving']
-    const world = await startEndpoint({ addresses: ['127.0.0.2'], port, clock, certificate: () => pair })
+    const world = await startEndpoint({ addresses: [host], port, clock, certificate: () => pair })
     pair = world.serving
     world.endpoint.certificateChanged()
-    await expect.poll(() => world.endpoint.status.addresses[0]?.problem).toContain('127.0.0.2')
+    await expect.poll(() => world.endpoint.status.addresses[0]?.problem).toContain(host)
     taken.close()
     await once(taken, 'close')
     await clock.advance(LISTEN_RETRY_MS)
     await expect.poll(() => world.endpoint.health()).toEqual({ ok: true })
-    expect(world.endpoint.status.addresses).toEqual([{ host: '127.0.0.2', port, isOpen: true, problem: undefined }])
+    expect(world.endpoint.status.addresses).toEqual([{ host, port, isOpen: true, problem: undefined }])
     await world.stop()
   })
 

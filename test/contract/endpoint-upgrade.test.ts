@@ -122,7 +122,7 @@ describe('requests that switch protocols', () => {
     await expect.poll(() => world.raw().catch(() => 'closed')).toBe('closed')
     client.write('still here')
     expect(String((await once(server, 'data'))[0])).toBe('still here')
-    expect(log).toMatch(/"connections":1,.*waiting for exec, attach and port-forward to end/)
+    await expect.poll(() => log).toMatch(/"connections":1,.*waiting for exec, attach and port-forward to end/)
     for (const end of [client, server]) end.destroy()
     await stopped
     world = before
@@ -130,7 +130,8 @@ describe('requests that switch protocols', () => {
 
   it('are cut for the client where the API server breaks off', async () => {
     const [client, server] = await switched({ headers: spdy })
-    const closed = once(client, 'close')
+    // Unlike `once`, whatever error it closes with.
+    const closed = new Promise((resolve) => client.once('close', resolve))
     server.resetAndDestroy()
     await closed
   })

@@ -164,6 +164,8 @@ export async function startEndpoint(options: Partial<EndpointOptions> = {}): Pro
 
 async function askHttp1(options: RequestOptions, body = ''): Promise<Answered> {
   const request = httpsRequest({ agent: new Agent(), ...options })
+  // Before the answer it is heard below; who still sends after it may find the connection closed.
+  request.on('error', () => {})
   request.end(body)
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   return { status: response.statusCode ?? 0, headers: response.headers, body: await text(response) }

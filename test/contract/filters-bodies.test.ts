@@ -149,7 +149,7 @@ describe('the limits of memory', () => {
       filtered?.body.resume()
       filtered?.body.destroy()
       await once(upstream, 'close')
-      expect(world.filters.heldBytes).toBe(0)
+      await expect.poll(() => world.filters.heldBytes).toBe(0)
     },
   )
 

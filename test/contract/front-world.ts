@@ -152,6 +152,7 @@ export async function startFarEnd(greeting?: string): Promise<FarEnd> {
   }
 }
 
+/** Waits until the check holds, however busy the machine is. */
 export async function eventually(check: () => void | Promise<void>): Promise<void> {
-  await vi.waitFor(check, { timeout: 15_000, interval: 5 })
+  await vi.waitFor(check, { timeout: 30_000, interval: 5 })
 }

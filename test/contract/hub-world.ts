@@ -225,6 +225,8 @@ async function askHttp2(world: HubAddress, request: ClientRequest): Promise<Clie
 /** A bare TLS connection, for what no HTTP client would do. */
 export async function dial(world: HubWorld, options: ConnectionOptions = {}): Promise<TLSSocket> {
   const socket = connect({ ...tlsOptions(world), ...options })
+  // Who waits for something on it is told; one that is cut while nobody does must not end the process.
+  socket.on('error', () => {})
   onTestFinished(() => void socket.destroy())
   await once(socket, 'secureConnect')
   return socket
@@ -232,7 +234,7 @@ export async function dial(world: HubWorld, options: ConnectionOptions = {}): Pr
 
 /** Waits until the check holds: for what happens on the other side of a socket, however busy the machine is. */
 export async function eventually(check: () => void | Promise<void>): Promise<void> {
-  await vi.waitFor(check, { timeout: 15_000, interval: 5 })
+  await vi.waitFor(check, { timeout: 30_000, interval: 5 })
 }
 
 /** Joins by token; the whole answer. */

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
 import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2'
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
-import { connect as connectTcp } from 'node:net'
+import { connect as connectTcp, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tlsFiles } from '../../src/apiserver/compose.ts'
 import { loadPki, type Pki } from '../../src/apiserver/pki/pki.ts'
@@ -76,6 +76,11 @@ describe('the listener', () => {
     const [response] = await once(request, 'response')
     response.resume()
     return { status: response.statusCode, connection: response.headers.connection }
+  }
+
+  /** Unlike `once`, whatever error it closes with. */
+  async function closeOf(socket: Socket): Promise<void> {
+    if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
   }
 
   function http2(): ClientHttp2Session {
@@ -166,26 +171,25 @@ describe('the listener', () => {
     const socket = connectTcp(listener.address.port, '127.0.0.1')
     socket.on('error', () => {})
     socket.end('GET / HTTP/1.1\r\n\r\n')
-    socket.resume()
-    await once(socket, 'close')
-    expect(counts.handshakes).toBe(before + 1)
+    await closeOf(socket.resume())
+    await expect.poll(() => counts.handshakes).toBe(before + 1)
   })
 
   it('closes connections beyond the limit at once, and takes new ones when others have gone', async () => {
     const sockets = Array.from({ length: maxConnections + 4 }, () => connectTcp(listener.address.port, '127.0.0.1'))
     for (const socket of sockets) socket.on('error', () => {}).resume()
-    await Promise.race(sockets.map((socket) => once(socket, 'close')))
+    await Promise.race(sockets.map(closeOf))
     expect(counts.refused).toBeGreaterThan(0)
-    for (const socket of sockets) {
-      const closed = socket.closed ? undefined : once(socket, 'close')
-      socket.destroy()
-      await closed
-    }
-    const again = async (): Promise<TLSSocket> => {
+    for (const socket of sockets) await closeOf(socket.destroy())
+    // The listener hears a little later that they have gone.
+    const isTaken = async (): Promise<boolean> => {
       const socket = connectTls({ host: '127.0.0.1', port: listener.address.port, ca: ca() })
-      await Promise.race([once(socket, 'secureConnect'), once(socket, 'close')])
-      return socket.destroyed ? await again() : socket
+      socket.on('error', () => {})
+      const secured = new Promise<boolean>((resolve) => socket.once('secureConnect', () => resolve(true)))
+      const taken = await Promise.race([secured, closeOf(socket).then(() => false)])
+      socket.destroy()
+      return taken
     }
-    ;(await again().catch(again)).destroy()
+    await expect.poll(isTaken).toBe(true)
   })
 })

@@ -153,7 +153,8 @@ describe('the credentials of a node', () => {
     const proxy = await clientBy('kubeProxy', dataDir)
     const { status } = await proxy.resource(selfSubjectReviews).create({})
     expect(status?.userInfo?.username).toBe('system:serviceaccount:causeway-system:kube-proxy')
-    expect((await proxy.resource(services).list()).items).not.toEqual([])
+    // The rights that the account was given count a moment later.
+    await eventually(async () => expect((await proxy.resource(services).list()).items).not.toEqual([]))
     await expect(proxy.resource(secrets).list()).rejects.toSatisfy(isForbidden)
   })
 })

@@ -13,11 +13,11 @@ import { strategyOf } from '../../src/apiserver/kinds/registry.ts'
 import { MemoryStore } from '../../src/apiserver/storage/memory-store.ts'
 import type { Store } from '../../src/apiserver/storage/store.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
-import { ManualClock } from '../../src/telemetry/clock.ts'
+import { ManualClock, systemClock } from '../../src/telemetry/clock.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 
-/** Turns of the event loop that a test waits for something; a condition that needs more will never come true. */
-const maxTurns = 5_000
+/** How long a test waits for something. Signing runs on threads: how many turns of the event loop it takes says nothing. */
+const eventuallyMs = 30_000
 
 interface CreateOptions {
   readonly dryRun?: boolean
@@ -103,13 +103,13 @@ function requestFor(resource: Resource, namespace: string, name: string, options
   return { resource, subresource: '', namespace, name, user, dryRun, signal, warnings: new Set() }
 }
 
-/** Resolves when the condition holds, however many promises that takes; time does not pass. */
+/** Resolves when the condition holds, however many promises that takes; the clock of the server stands still. */
 export async function eventually(condition: () => boolean): Promise<void> {
-  for (let turn = 0; turn < maxTurns; turn++) {
-    if (condition()) return
+  const deadlineMs = systemClock.monotonicMs() + eventuallyMs
+  while (!condition()) {
+    if (systemClock.monotonicMs() > deadlineMs) throw new Error('the condition did not come true')
     await turnOver()
   }
-  throw new Error('the condition did not come true')
 }
 
 /** Lets everything that is under way come to rest, for what must not happen. */

@@ -11,6 +11,7 @@ import { removeFolder } from '../remove-folder.ts'
 
 const readyTimeoutMs = 30_000
 const readyPollMs = 50
+const maxStarts = 5
 const logTailBytes = 4_000
 const selfSigning =
   'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=etcd ' +
@@ -44,9 +45,26 @@ export class EtcdProcess {
 
   static async start(flags: readonly string[] = []): Promise<EtcdProcess> {
     const directory = await mkdtemp(join(tmpdir(), 'causeway-etcd-'))
-    const etcd = new EtcdProcess(directory, 'http', await freePorts(), flags)
-    await etcd.restart()
-    return etcd
+    return await EtcdProcess.#startOnFreePorts(directory, 'http', flags)
+  }
+
+  /** Ports that were free a moment ago may be somebody else's by now: then others are tried. */
+  static async #startOnFreePorts(
+    directory: string,
+    scheme: 'http' | 'https',
+    flags: readonly string[],
+  ): Promise<EtcdProcess> {
+    for (let attempt = 1; ; attempt += 1) {
+      const etcd = new EtcdProcess(directory, scheme, await freePorts(), flags)
+      try {
+        await etcd.restart()
+        return etcd
+      } catch (error) {
+        await etcd.kill()
+        process.removeListener('exit', etcd.#killOnExit)
+        if (attempt === maxStarts || !String(error).includes('address already in use')) throw error
+      }
+    }
   }
 
   /** With TLS, and asking for a client certificate; one certificate, which signs itself, serves both sides. */
@@ -54,8 +72,7 @@ export class EtcdProcess {
     const directory = await mkdtemp(join(tmpdir(), 'causeway-etcd-'))
     await promisify(execFile)('openssl', selfSigning.split(' '), { cwd: directory })
     const flags = ['--cert-file=tls.crt', '--key-file=tls.key', '--trusted-ca-file=tls.crt', '--client-cert-auth']
-    const etcd = new EtcdProcess(directory, 'https', await freePorts(), flags)
-    await etcd.restart()
+    const etcd = await EtcdProcess.#startOnFreePorts(directory, 'https', flags)
     const [certificate, key] = await Promise.all(['tls.crt', 'tls.key'].map((name) => readFile(join(directory, name))))
     return { etcd, certificate: certificate as Buffer, key: key as Buffer }
   }

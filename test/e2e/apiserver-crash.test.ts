@@ -40,9 +40,7 @@ afterEach(async () => {
   await endAll()
 })
 
-it(`keeps every acknowledged write over ${rounds} crashes (seed ${seed})`, {
-  timeout: isLong ? 900_000 : 60_000,
-}, async () => {
+it(`keeps every acknowledged write over ${rounds} crashes (seed ${seed})`, async () => {
   const log = new CrashLog()
   const random = seededRandom(seed)
   for (let round = 0; round < rounds; round++) {

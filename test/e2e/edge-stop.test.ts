@@ -3,12 +3,8 @@ import { request } from 'node:https'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { askRole } from '../../src/cli/control-client.ts'
 import { serviceAccounts, tokenRequests } from '../../src/kube/index.ts'
-import { endAll, type Launched } from './harness.ts'
+import { endAll, type Launched, patience } from './harness.ts'
 import { HubCluster, type RunningHub } from './hub-cluster.ts'
-
-const patience = { timeout: 30_000, interval: 200 }
-
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
 
 let cluster: HubCluster
 let hub: RunningHub

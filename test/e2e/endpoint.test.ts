@@ -3,14 +3,10 @@ import { Agent, request } from 'node:https'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { askRole } from '../../src/cli/control-client.ts'
 import { serviceAccounts, tokenRequests } from '../../src/kube/index.ts'
-import { freePorts } from '../real/control-plane.ts'
-import { endAll, type Launched } from './harness.ts'
+import { endAll, type Launched, patience } from './harness.ts'
 import { HubCluster, type RunningHub } from './hub-cluster.ts'
 
-const patience = { timeout: 30_000, interval: 200 }
 const service = '/api/v1/namespaces/default/services/kubernetes'
-
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
 
 let cluster: HubCluster
 let hub: RunningHub
@@ -77,8 +73,7 @@ function open(dataDir: string, port: number, path: string, caller: Caller = {}):
   const ca = cluster.text(`${dataDir}/kubernetes-ca.crt`)
   return new Promise((resolve, reject) => {
     const agent = new Agent({ keepAlive: false })
-    const asked = request({ host: '127.0.0.1', port, path, ca, ...pair, headers, agent, timeout: 20_000 }, resolve)
-    asked.on('timeout', () => asked.destroy(new Error('no answer')))
+    const asked = request({ host: '127.0.0.1', port, path, ca, ...pair, headers, agent }, resolve)
     asked.on('error', reject)
     asked.end()
   })
@@ -144,8 +139,8 @@ describe('the endpoint of an edge', () => {
   })
 
   it('says why it cannot ask while the hub is away, and goes on when it is back', async () => {
-    const own = await cluster.hub('leaving')
-    const { port: hubPort } = new URL(own.url)
+    const address = await cluster.lastingAddress()
+    const own = await cluster.hub('leaving', ...address)
     const token = await cluster.token('token-two', { node: 'two' })
     await edge('two', '--hub', own.url, '--node-name', 'two', '--token-file', token)
     const port = await portOf('two')
@@ -161,7 +156,7 @@ describe('the endpoint of an edge', () => {
       })
       expect(refused.json.message).toContain(own.url)
     }, patience)
-    await cluster.hub('leaving', '--listen', `127.0.0.1:${hubPort}`)
+    await cluster.hub('leaving', ...address)
     await vi.waitFor(
       async () => expect(await get('two', port, service, { certificateOf: 'two' })).toMatchObject({ status: 200 }),
       patience,
@@ -180,17 +175,15 @@ describe('the endpoint of an edge', () => {
   })
 
   it('is ready only with a token for kube-proxy, where one is to be kept', async () => {
-    const [first = 0, second = 0] = await freePorts(2)
-    const readyz = async (port: number): Promise<string> =>
-      await (await fetch(`http://127.0.0.1:${port}/readyz?verbose`)).text()
+    const readyz = async (process: Launched): Promise<string> =>
+      await (await fetch(`${await process.healthUrl()}/readyz?verbose`)).text()
     await cluster.join('four', hub.url, await cluster.token('token-four', { node: 'four' }), ['--node-name', 'four'])
-    const lonely = ['--hub', 'https://127.0.0.1:1', '--health-address', `127.0.0.1:${first}`]
-    await edge('four', '--write-kubelet-kubeconfig', ...lonely)
-    expect(await readyz(first)).toContain(
+    const lonely = await edge('four', '--write-kubelet-kubeconfig', '--hub', 'https://127.0.0.1:1')
+    expect(await readyz(lonely)).toContain(
       `[-]kube-proxy-token failed: there is no token of kube-proxy in ${cluster.path('four/kube-proxy.token')}: `,
     )
-    await edge('six', '--write-kubelet-kubeconfig', '--health-address', `127.0.0.1:${second}`, ...(await joined('six')))
-    await vi.waitFor(async () => expect(await readyz(second)).toContain('[+]kube-proxy-token ok\n'), patience)
+    const linked = await edge('six', '--write-kubelet-kubeconfig', ...(await joined('six')))
+    await vi.waitFor(async () => expect(await readyz(linked)).toContain('[+]kube-proxy-token ok\n'), patience)
   })
 
   it('drops and takes up filters by its file of settings, and clients list anew', async () => {

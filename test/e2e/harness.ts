@@ -10,6 +10,9 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { removeFolder } from '../remove-folder.ts'
 
+/** For what must come, from processes that share a machine with a dozen others: it ends what hangs and judges no speed. */
+export const patience = { timeout: 120_000, interval: 200 }
+
 const COMMAND = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 export interface Exit {
@@ -100,8 +103,17 @@ export class Launched {
     return await this.#printed(() => pattern.exec(this.#stdout))
   }
 
-  async logged(message: string): Promise<void> {
-    await this.#printed(() => this.#stderr.includes(message) || undefined)
+  /** Resolves once a line with that text is complete, so that `log` has it too. */
+  async logged(text: string): Promise<void> {
+    await this.#printed(() => this.#stderr.slice(0, this.#stderr.lastIndexOf('\n') + 1).includes(text) || undefined)
+  }
+
+  /** Resolves with the base URL of the health server, whatever port it was given. */
+  async healthUrl(): Promise<string> {
+    const [, address = ''] = await this.#printed(() =>
+      /^\{.*"component":"health","address":"([^"]+)","msg":"listening"\}\n/m.exec(this.#stderr),
+    )
+    return `http://${address}`
   }
 
   /** Resolves once `find` finds something in the output; rejects when the process ends before. */
@@ -131,6 +143,12 @@ export async function run(args: readonly string[], options: LaunchOptions) {
   const process = launch(args, options)
   const { code } = await process.exited
   return { code, stdout: process.stdout, stderr: process.stderr, log: () => process.log }
+}
+
+/** The environment of a process that shall believe it is another time. */
+export function clockShiftedBy(ms: number): Record<string, string> {
+  const code = `const now=Date.now;Date.now=()=>now()+${ms}`
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` }
 }
 
 export function makeWorkingDir(): string {

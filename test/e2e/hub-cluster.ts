@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { TokenAdministration } from '../../src/hub/cluster/token-administration.ts'
 import { configMaps, KubeClient, loadKubeconfig, namespaces, secrets } from '../../src/kube/index.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
+import { lastingPort } from '../lasting-port.ts'
 import { type Launched, launch, makeWorkingDir, run } from './harness.ts'
 
 const exec = promisify(execFile)
@@ -50,7 +51,9 @@ export class HubCluster {
   /** With our own API server, where hubs are administrators. */
   static async start(): Promise<HubCluster> {
     const workingDir = makeWorkingDir()
-    const flags = ['--data-dir', 'api', '--secure-port', '0', '--health-address', anyPort, '--storage', 'memory']
+    // Nobody else answers there once it is killed.
+    const port = `${await lastingPort()}`
+    const flags = ['--data-dir', 'api', '--secure-port', port, '--health-address', anyPort, '--storage', 'memory']
     const server = launch(['apiserver', ...flags], { workingDir })
     await server.shows(/^ready [\s\S]*admin\.kubeconfig\n/)
     const kubeconfig = join(workingDir, 'api/admin.kubeconfig')
@@ -92,6 +95,11 @@ export class HubCluster {
     const process = this.launchHub(dataDir, ...flags)
     const [, url = ''] = await process.shows(/^ready .* on (https:\/\/\S+)\n/)
     return { process, url }
+  }
+
+  /** For hubs that are stopped and started again, or whose port nobody else must have once they are gone. */
+  async lastingAddress(): Promise<string[]> {
+    return ['--listen', `127.0.0.1:${await lastingPort()}`]
   }
 
   launchEdge(dataDir: string, ...flags: string[]): Launched {

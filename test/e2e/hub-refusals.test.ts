@@ -3,15 +3,13 @@ import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { certificatePem } from '../../src/identity/certificate.ts'
 import { userName } from '../../src/identity/distinguished-name.ts'
 import { type CertificateAuthority, issueCertificate, issueSelfSignedCa } from '../../src/identity/issue.ts'
 import { generateKeys, privateKeyPem } from '../../src/identity/keys.ts'
-import { endAll, run } from './harness.ts'
+import { clockShiftedBy, endAll, run } from './harness.ts'
 import { HubCluster, type RunningHub } from './hub-cluster.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const hourMs = 3_600_000
 
@@ -240,10 +238,4 @@ async function intercept(ca: CertificateAuthority, caPem: string): Promise<{ url
   servers.push(server)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
-}
-
-/** For a process that shall believe it is another time. */
-function clockShiftedBy(ms: number): Record<string, string> {
-  const code = `const now=Date.now;Date.now=()=>now()+${ms}`
-  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` }
 }

@@ -62,7 +62,7 @@ async function kill({ child }: Pod): Promise<void> {
   await closed
 }
 
-describe.skipIf(!canUnshare)('a folder that pods share', { timeout: 60_000 }, () => {
+describe.skipIf(!canUnshare)('a folder that pods share', () => {
   it('is taken over from a pod that was killed, by one of another name', async () => {
     const first = startPod('pod-a')
     expect(await first.outcome, first.stderr()).toBe('ready')

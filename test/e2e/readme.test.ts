@@ -3,11 +3,15 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { removeFolder } from '../remove-folder.ts'
+import { patience } from './harness.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const leftovers = ['/tmp/causeway-tour', '/tmp/causeway-tour.log']
+
+/** Steps that only look. What they see follows what was done before within a moment, in which a reader reads. */
+const looks = /\bcurl\b|\bcauseway (nodes --data-dir|run) /
 
 interface Step {
   readonly command: string
@@ -76,6 +80,12 @@ class Shell {
   }
 }
 
+async function outputOf(command: string): Promise<string> {
+  const shell = new Shell(command)
+  await shell.exited
+  return shell.output
+}
+
 describe('the tour of the README', () => {
   const background: Shell[] = []
 
@@ -94,14 +104,14 @@ describe('the tour of the README', () => {
   })
 
   it.each(tour)('$command', async ({ command, shown }) => {
-    const stays = command.endsWith(' &')
-    const shell = new Shell(stays ? `exec ${command.slice(0, -2)}` : command)
-    if (stays) {
+    if (command.endsWith(' &')) {
+      const shell = new Shell(`exec ${command.slice(0, -2)}`)
       background.push(shell)
       await shell.printed(pattern(shown))
+    } else if (looks.test(command)) {
+      await vi.waitFor(async () => expect(await outputOf(command)).toMatch(pattern(shown)), patience)
     } else {
-      await shell.exited
-      expect(shell.output).toMatch(pattern(shown))
+      expect(await outputOf(command)).toMatch(pattern(shown))
     }
     if (command.startsWith('kill ')) {
       expect(await Promise.all(background.map(({ exited }) => exited))).toEqual([0])

@@ -74,11 +74,9 @@ async function runIn(args: string[], more: Record<string, string> = {}) {
 }
 
 const node = process.execPath
-/** Several starts of the whole command each. */
-const timeout = 60_000
 const canMount = spawnSync('unshare', ['--user', '--map-root-user', '--mount', 'true']).status === 0
 
-describe.skipIf(!canMount)('causeway run, as a pod', { timeout }, () => {
+describe.skipIf(!canMount)('causeway run, as a pod', () => {
   it('lets a program find everything where pods find it', async () => {
     mkdirSync(join(workingDir, '.kube'))
     writeFileSync(join(workingDir, '.kube/config'), 'not for pods')
@@ -138,7 +136,7 @@ describe.skipIf(!canMount)('causeway run, as a pod', { timeout }, () => {
   })
 })
 
-describe('causeway run, with a kubeconfig', { timeout }, () => {
+describe('causeway run, with a kubeconfig', () => {
   it('names it in KUBECONFIG, and removes it', async () => {
     const show = 'cat "$KUBECONFIG"; stat -c %a "$KUBECONFIG"; cat "$(dirname "$KUBECONFIG")/serviceaccount/token"'
     const { code, stdout } = await runIn(['--kubeconfig-only', '--', 'sh', '-c', show], { KUBECONFIG: '/old' })
@@ -149,7 +147,7 @@ describe('causeway run, with a kubeconfig', { timeout }, () => {
   })
 })
 
-describe('causeway run, refusing', { timeout }, () => {
+describe('causeway run, refusing', () => {
   it('a program that is not there: 127, and one that is none: 126', async () => {
     const missing = await runIn(['--', 'no-such-program'])
     expect(missing).toMatchObject({

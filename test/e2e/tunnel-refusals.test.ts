@@ -4,13 +4,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listen } from '../../src/telemetry/listen.ts'
-import { freePorts } from '../real/control-plane.ts'
+import { lastingPort } from '../lasting-port.ts'
 import { endAll, run } from './harness.ts'
 import { HubCluster } from './hub-cluster.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 let cluster: HubCluster
 let hubUrl: string
@@ -119,7 +117,7 @@ describe.concurrent('an edge that has joined does not start', () => {
   it('where another program listens already, and leaves the other ports free', async () => {
     const other = createServer()
     const { port: taken } = await listen(other, { host: '127.0.0.1', port: 0 })
-    const [free = 0] = await freePorts(1)
+    const free = await lastingPort()
     const targets = ['--target', `kube-apiserver:6443:${free}`, '--target', `b:1:${taken}`]
     const edge = cluster.launchEdge('taken', ...targets, '--bind-address', '127.0.0.1')
     expect(await edge.exited).toEqual({ code: 1, signal: null })

@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { lastingPort } from '../lasting-port.ts'
 import { removeFolder } from '../remove-folder.ts'
-import { endAll, type Launched, launch, makeWorkingDir, run } from './harness.ts'
+import { endAll, type Launched, launch, makeWorkingDir, patience, run } from './harness.ts'
 
 const EPHEMERAL = [
   '--health-address',
@@ -43,6 +44,11 @@ async function get(url: string) {
   return { status: response.status, body: await response.text() }
 }
 
+/** The ready screen waits for the endpoint only for a while. */
+async function isReady(url: string): Promise<void> {
+  await vi.waitFor(async () => expect(await get(`${url}/readyz`)).toEqual({ status: 200, body: 'ok' }), patience)
+}
+
 /** Asks for far more than the sockets can hold and reads none of it: the answers stay under way. */
 async function stuckReader(url: string): Promise<void> {
   const { port, hostname } = new URL(url)
@@ -61,7 +67,7 @@ describe('causeway up, serving', () => {
     expect(process.stdout).toMatch(/^ready {2}causeway \d+\.\d+\.\d+\n/)
     expect(process.stdout).toContain(join(workingDir, '.causeway'))
     expect(await get(`${url}/healthz`)).toEqual({ status: 200, body: 'ok' })
-    expect(await get(`${url}/readyz`)).toEqual({ status: 200, body: 'ok' })
+    await isReady(url)
     expect((await get(`${url}/readyz?verbose`)).body).toBe(
       '[+]ping ok\n[+]lifecycle ok\n[+]data-dir ok\n[+]edge-1 ok\n[+]edge-1-endpoint ok\nreadyz check passed\n',
     )
@@ -91,7 +97,7 @@ describe('causeway up, serving', () => {
   it('takes settings from the environment and a file', async () => {
     writeFileSync(
       join(workingDir, 'up.yaml'),
-      'dataDir: from-file\nhealthAddress: 127.0.0.1:0\nsecurePort: 0\nhubPort: 0\nedgePort: 0\nlogLevel: fatal\n',
+      'dataDir: from-file\nhealthAddress: 127.0.0.1:0\nsecurePort: 0\nhubPort: 0\nedgePort: 0\nendpointPort: 0\nlogLevel: fatal\n',
     )
     const environment = { CAUSEWAY_UP_CONFIG: 'up.yaml', CAUSEWAY_UP_LOG_LEVEL: 'debug' }
     const process = launch(['up'], { workingDir, environment })
@@ -114,7 +120,8 @@ describe('causeway up, serving', () => {
 
 describe('causeway up, stopping', () => {
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('ends in order with exit code 0 at %s', async (signal) => {
-    const process = up('--log-level', 'debug')
+    // Nobody else answers there afterwards.
+    const process = up('--log-level', 'debug', '--health-address', `127.0.0.1:${await lastingPort()}`)
     const url = await process.ready()
     await get(`${url}/healthz`)
     process.kill(signal)
@@ -167,7 +174,7 @@ describe('causeway up, one at a time', () => {
         `^cannot use the data folder ${join(workingDir, '.causeway')}: it is in use by process ${first.pid}; stop that`,
       ),
     })
-    expect((await get(`${url}/readyz`)).status).toBe(200)
+    await isReady(url)
   })
 
   it('starts again after kill -9', async () => {
@@ -177,7 +184,7 @@ describe('causeway up, one at a time', () => {
     expect(await first.exited).toEqual({ code: null, signal: 'SIGKILL' })
     expect(locks()).toEqual(['up.lock'])
     const url = await up().ready()
-    expect((await get(`${url}/readyz`)).status).toBe(200)
+    await isReady(url)
     expect(locks()).toEqual(['up.lock'])
   })
 
@@ -222,7 +229,9 @@ describe('causeway up, refusing to start', () => {
     const holder = createServer().listen(0, '127.0.0.1')
     await once(holder, 'listening')
     const { port } = holder.address() as AddressInfo
-    const { code, stdout, log } = await run(['up', '--health-address', `127.0.0.1:${port}`], { workingDir })
+    const { code, stdout, log } = await run(['up', ...EPHEMERAL, '--health-address', `127.0.0.1:${port}`], {
+      workingDir,
+    })
     holder.close()
     expect([code, stdout]).toEqual([1, ''])
     expect(log().at(-1)).toMatchObject({

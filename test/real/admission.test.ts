@@ -40,7 +40,7 @@ import {
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
 
 /** How long the real server may take to see what was just written. */
-const settleMs = 10_000
+const settleMs = 60_000
 /** Given to services after all plugins. */
 const allocatedFields = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'ports']
 const looked = [
@@ -84,7 +84,8 @@ describeReal('admission', () => {
     client = new KubeClient(await loadKubeconfig({ file: plane.kubeconfigFile }), { maxConnections: 4 })
     signingRequests = await makeSigningRequests()
     await give([...FIRST, ...signingRequestsGiven(signingRequests), ...QUOTAS])
-    for (const { namespace, object } of QUOTAS) await openQuota(namespace ?? '', object)
+    for (const quota of QUOTAS) await setUsage(quota, () => '0')
+    await untilCounting()
     await give(SECOND)
     await client.exchange({ method: 'DELETE', path: '/api/v1/namespaces/going' })
     for (const name of looked) {
@@ -111,12 +112,24 @@ describeReal('admission', () => {
   }
 
   /** No controller runs that would say how much of a quota is used; the server counts on from nothing by itself. */
-  async function openQuota(namespace: string, given: KubeObject): Promise<void> {
-    const path = `/api/v1/namespaces/${namespace}/resourcequotas/${given.metadata?.name}`
+  async function setUsage({ namespace, object }: Given, usedOf: (hard: string) => string): Promise<void> {
+    const path = `/api/v1/namespaces/${namespace}/resourcequotas/${object.metadata?.name}`
     const quota = await client.exchange({ method: 'GET', path })
-    const { hard } = given['spec'] as { hard: Record<string, string> }
-    const used = Object.fromEntries(Object.keys(hard).map((name) => [name, '0']))
+    const { hard } = object['spec'] as { hard: Record<string, string> }
+    const used = Object.fromEntries(Object.entries(hard).map(([name, amount]) => [name, usedOf(amount)]))
     await client.exchange({ method: 'PUT', path: `${path}/status` }, { ...quota, status: { hard, used } })
+  }
+
+  /** A quota that the server has not seen yet counts nothing. It sees them in their order, so the last tells of all. */
+  async function untilCounting(): Promise<void> {
+    const [quota, counted] = [QUOTAS.at(-1) as Given, SECOND.at(-1) as Given]
+    const path = `${pathOf(placeOf(counted.resource).resource, counted.namespace)}?dryRun=All`
+    const attempt = (): Promise<unknown> => client.exchange({ method: 'POST', path }, counted.object)
+    const settle = { timeout: settleMs, interval: 50 }
+    await setUsage(quota, (hard) => hard)
+    await vi.waitFor(() => expect(attempt()).rejects.toThrow('exceeded quota'), settle)
+    await setUsage(quota, () => '0')
+    await vi.waitFor(attempt, settle)
   }
 
   async function compare(entry: Case): Promise<void> {

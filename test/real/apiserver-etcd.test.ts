@@ -156,9 +156,10 @@ describeReal('two causeway apiservers on one etcd', () => {
     const crossed = new KubeClient({ ...first.client.connection, server: second.client.connection.server })
     expect((await crossed.resource(namespaces).list()).items.length).toBeGreaterThan(0)
     await crossed.close()
-    const { status } = await inDefault(first.client, serviceAccounts)
-      .subresource('default', tokenRequests)
-      .create({ spec: { audiences: [] } })
+    const accounts = inDefault(first.client, serviceAccounts)
+    // Made by a controller, for every namespace.
+    await expect.poll(async () => (await accounts.get('default')).metadata?.name).toBe('default')
+    const { status } = await accounts.subresource('default', tokenRequests).create({ spec: { audiences: [] } })
     const { clientCertificate: _certificate, ...tls } = first.client.connection.tls
     const token = { data: Buffer.from(status?.token ?? '') }
     for (const { connection } of [first.client, second.client]) {
@@ -188,10 +189,9 @@ describeReal('two causeway apiservers on one etcd', () => {
     const both = await startTwo()
     const ports = both.map(({ client }) => Number(new URL(client.connection.server).port))
     const portIn = (slice: KubeObject): unknown => (slice['ports'] as { port: number }[] | undefined)?.[0]?.port
-    const identities = await inNamespace(both[0].client, leases, 'kube-system').list({
-      labelSelector: 'apiserver.kubernetes.io/identity=kube-apiserver',
-    })
-    expect(identities.items).toHaveLength(2)
+    const identities = inNamespace(both[0].client, leases, 'kube-system')
+    const labelSelector = 'apiserver.kubernetes.io/identity=kube-apiserver'
+    await expect.poll(async () => (await identities.list({ labelSelector })).items).toHaveLength(2)
     // Both have the same address, so one of them is listed: the one with the lower port.
     const lower = ports[0] === Math.min(...ports) ? 0 : 1
     const survivor = both[1 - lower] as Ours

@@ -42,6 +42,7 @@ describeReal('causeway apiserver with real clients', () => {
 
   afterAll(async () => {
     for (const child of children.toReversed()) {
+      if (child.exitCode !== null || child.signalCode !== null) continue
       const exited = once(child, 'exit')
       child.kill('SIGTERM')
       await exited
@@ -54,7 +55,7 @@ describeReal('causeway apiserver with real clients', () => {
       ['default', 'kube-node-lease', 'kube-public', 'kube-system'].map((name) => `namespace/${name}`),
     )
     expect(await run('get service kubernetes -o jsonpath={.spec.clusterIP}')).toBe('10.96.0.1')
-    expect(await run('wait --for=create serviceaccount/default configmap/kube-root-ca.crt --timeout=20s')).toContain(
+    expect(await run('wait --for=create serviceaccount/default configmap/kube-root-ca.crt --timeout=120s')).toContain(
       'condition met',
     )
   })
@@ -138,7 +139,7 @@ describeReal('causeway apiserver with real clients', () => {
     }
     await run('create -f -', JSON.stringify(object))
     expect(await run('certificate approve jane')).toContain('approved')
-    await run('wait --for=jsonpath={.status.certificate} csr/jane --timeout=20s')
+    await run('wait --for=jsonpath={.status.certificate} csr/jane --timeout=120s')
     const certificate = Buffer.from(await run('get csr jane -o jsonpath={.status.certificate}'), 'base64')
     expect(new X509Certificate(certificate).subject).toBe('CN=jane')
   })
@@ -157,11 +158,11 @@ describeReal('causeway apiserver with real clients', () => {
       { stdio: 'ignore' },
     )
     children.push(manager)
-    expect(await run('wait --for=jsonpath={.status.replicas}=3 deployment/d --timeout=60s')).toContain('condition met')
+    expect(await run('wait --for=jsonpath={.status.replicas}=3 deployment/d --timeout=120s')).toContain('condition met')
     expect((await run('get pods -l app=d -o name')).trim().split('\n')).toHaveLength(3)
     await run('create namespace n')
     await run('create configmap c -n n')
-    expect(await run('delete namespace n --timeout=60s')).toContain('"n" deleted')
+    expect(await run('delete namespace n --timeout=120s')).toContain('"n" deleted')
   })
 }, ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl'])
 

@@ -8,18 +8,20 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, open, readFile, writeFile } from 'node:fs/promises'
 import { get } from 'node:https'
-import { createServer } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { systemClock } from '../../src/telemetry/clock.ts'
+import { lastingPort } from '../lasting-port.ts'
 import { removeFolder } from '../remove-folder.ts'
 
-/** A busy two-core machine needs about ten seconds for a first start. */
-const readyTimeoutMs = 60_000
+/** A busy two-core machine needs about ten seconds for a first start, a slow one many times that. */
+const readyTimeoutMs = 110_000
 const readyPollMs = 100
 const logTailBytes = 4_000
 const maxOutputBytes = 64 * 1024 * 1024
+/** A server says that it is ready before it has made its first namespaces, and its own Service after that. */
+const readyPaths = ['/readyz', '/api/v1/namespaces/default', '/api/v1/namespaces/default/services/kubernetes']
 
 const run = promisify(execFile)
 
@@ -165,10 +167,12 @@ class LocalControlPlane implements ControlPlane {
   async #waitUntilReady(daemon: Daemon): Promise<void> {
     const ca = await readFile(this.caFile)
     const deadlineMs = systemClock.monotonicMs() + readyTimeoutMs
-    while (!(await answersOk(`${this.server}/readyz`, ca, this.adminToken))) {
-      const late = systemClock.monotonicMs() > deadlineMs
-      if (late || daemon.ended) throw new Error(`kube-apiserver is not ready: ${await daemon.logTail()}`)
-      await systemClock.sleep(readyPollMs)
+    for (const path of readyPaths) {
+      while (!(await answersOk(this.server + path, ca, this.adminToken))) {
+        const late = systemClock.monotonicMs() > deadlineMs
+        if (late || daemon.ended) throw new Error(`kube-apiserver is not ready: ${await daemon.logTail()}`)
+        await systemClock.sleep(readyPollMs)
+      }
     }
   }
 
@@ -293,17 +297,10 @@ async function openssl(directory: string, command: string): Promise<void> {
   await run('openssl', command.split(' '), { cwd: directory })
 }
 
-/** Ports are released before the daemons take them: a stranger could be faster, and the start then fails with its log. */
+/** Nobody gets them by chance before the daemons take them, nor while a daemon that was killed is started again. */
 export async function freePorts(count: number): Promise<number[]> {
-  const listeners = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const listener = createServer().listen(0, '127.0.0.1')
-      await once(listener, 'listening')
-      return listener
-    }),
-  )
-  const ports = listeners.map((listener) => (listener.address() as { port: number }).port)
-  await Promise.all(listeners.map((listener) => once(listener.close(), 'close')))
+  const ports: number[] = []
+  while (ports.length < count) ports.push(await lastingPort())
   return ports
 }
 

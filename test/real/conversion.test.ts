@@ -202,7 +202,7 @@ describeReal('conversion', () => {
     plane = await startControlPlane({ apiServerFlags: ['--runtime-config=api/all=true'] })
     agent = new Agent({ connect: { ca: await readFile(plane.caFile) } })
     await send('POST', '/api/v1/namespaces', named('v1', 'Namespace', 'sub'))
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await agent?.destroy()

@@ -28,7 +28,7 @@ import { Daemon, startControlPlane } from './control-plane.ts'
 import { type ControlPlane, describeReal, kubectl } from './harness.ts'
 import { HUB_NAMESPACE, type HubPlane, startHubPlane } from './hub-plane.ts'
 
-const patience = { timeout: 60_000, interval: 100 }
+const patience = { timeout: 120_000, interval: 100 }
 const logger = pino({ level: 'silent' })
 const openssl = promisify(execFile)
 

@@ -39,10 +39,10 @@ describeReal(
       await node.startEdge(withoutVariables)
       await node.untilServed()
       await node.stopEdge()
-    }, 120_000)
+    }, 300_000)
     afterAll(async () => {
       await node?.stop()
-    }, 60_000)
+    }, 300_000)
 
     it('boots in any order: kube-proxy needs none of its own rules to get there', async () => {
       await node.startKubeProxy('iptables')

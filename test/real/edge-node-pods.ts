@@ -36,7 +36,7 @@ export class Pod {
   static async run(node: EdgeNode, name: string, wish: PodWish = {}): Promise<Pod> {
     const { namespace = 'default' } = wish
     await kubectl(node.world.plane, ['create', '-n', namespace, '-f', '-'], JSON.stringify(manifest(name, wish)))
-    await node.kubectl('wait', '--for=condition=Ready', `pod/${name}`, '-n', namespace, '--timeout=60s')
+    await node.kubectl('wait', '--for=condition=Ready', `pod/${name}`, '-n', namespace, '--timeout=120s')
     return new Pod(node, name, namespace)
   }
 

@@ -29,10 +29,10 @@ describeReal(
       await node.start()
       await node.startEdge()
       await node.untilServed()
-    }, 120_000)
+    }, 300_000)
     afterAll(async () => {
       await node?.stop()
-    }, 60_000)
+    }, 300_000)
 
     it('a kubelet joins with the certificate that the edge keeps for it', async () => {
       await node.startKubelet()
@@ -66,7 +66,7 @@ describeReal(
     })
 
     it('logs and commands come back from the cloud through the same tunnel', async () => {
-      expect(await node.kubectl('logs', 'own-network')).toContain('tick 1\n')
+      await vi.waitFor(async () => expect(await node.kubectl('logs', 'own-network')).toContain('tick 1\n'), PATIENCE)
       expect(await pod.exec('cat', '/etc/hosts')).toContain(SERVICE_NAME)
     })
 
@@ -111,7 +111,7 @@ describeReal(
         const { stdout } = await node.network.run('ip', 'address', 'show', 'dev', 'edge-dummy0')
         expect(stdout).toContain(endpoint.host)
       }, PATIENCE)
-      expect(await pod.whoami()).toBe(ownAccount)
+      await vi.waitFor(async () => expect(await pod.whoami()).toBe(ownAccount), PATIENCE)
     })
 
     it('nothing on the node has ever tried another way to the cloud', async () => {

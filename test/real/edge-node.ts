@@ -13,12 +13,12 @@ import { Daemon, kubectl, peersDirectory } from './control-plane.ts'
 import { missingForNetwork, NodeNetwork, POD_ADDRESSES } from './edge-node-network.ts'
 import { type HubPlane, startHubPlaneWith } from './hub-plane.ts'
 import { missingForNode, type RealNode, startNode } from './node.ts'
-import { approveServingCertificate, KUBELET_PORT, NODE_NAME, untilReady } from './tunnel-cluster.ts'
+import { approveServingCertificate, KUBELET_PORT, NODE_NAME, untilReached, untilReady } from './tunnel-cluster.ts'
 import { type BuiltImage, buildToolboxImage, TOOLBOX_IMAGE } from './tunnel-image.ts'
 
 const command = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
-export const PATIENCE = { timeout: 60_000, interval: 100 }
+export const PATIENCE = { timeout: 120_000, interval: 100 }
 type ProxyMode = 'iptables' | 'nftables'
 
 /** The image for its pods, and what this machine lacks. */
@@ -151,10 +151,11 @@ export class EdgeNode {
     await this.#node?.restartKubelet()
   }
 
-  /** Lets the kubelet have the certificate of its server, and waits for its first heartbeats. */
+  /** Lets the kubelet have the certificate of its server, and waits until it says it is ready, and can be asked. */
   async untilReady(): Promise<void> {
     await approveServingCertificate(this.world)
     await untilReady(this.world)
+    await untilReached(this.world)
   }
 
   async startKubeProxy(mode: ProxyMode): Promise<void> {
@@ -186,7 +187,7 @@ export class EdgeNode {
 
   /** With one of the kubeconfigs that the edge wrote. */
   async kubectlOnNode(kubeconfig: string, ...args: string[]): Promise<string> {
-    const own = ['--kubeconfig', this.file(kubeconfig), '--request-timeout=5s']
+    const own = ['--kubeconfig', this.file(kubeconfig), '--request-timeout=30s']
     return (await this.network.run(join(peersDirectory(), 'kubectl'), ...own, ...args)).stdout
   }
 

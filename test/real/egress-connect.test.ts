@@ -2,7 +2,6 @@
  * A real kube-apiserver whose cluster egress goes through the CONNECT front. The names and addresses it asks for exist on this
  * machine only behind the front: an edge played by the test, with a kubelet and a webhook that answer as real ones do.
  */
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -11,7 +10,6 @@ import { createServer as createHttpsServer, type Server } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -37,6 +35,7 @@ import { makeCa } from '../contract/fake-cluster.ts'
 import { removeFolder } from '../remove-folder.ts'
 import { peersDirectory } from './control-plane.ts'
 import { type ControlPlane, describeReal, kubectl, startControlPlane } from './harness.ts'
+import { type ClientRun, runTestClient } from './konnectivity-peers.ts'
 
 const hourMs = 60 * 60 * 1000
 const never = new AbortController().signal
@@ -229,7 +228,7 @@ describeReal('kube-apiserver with its cluster egress through the CONNECT front',
     for (const name of ['edge-1', 'edge-2']) await createNode(name)
     for (const object of [pod('web', 'edge-1'), pod('away', 'edge-2')])
       await kubectl(plane, ['create', '-f', '-'], object)
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await stopAll()
@@ -261,7 +260,7 @@ describeReal('kube-apiserver with its cluster egress through the CONNECT front',
     await kubectl(plane, ['create', '-f', '-'], JSON.stringify(webhook()))
     await expect
       .poll(async () => await failureOf(kubectl(plane, ['create', 'configmap', 'refused', '--dry-run=server'])), {
-        timeout: 30_000,
+        timeout: 90_000,
       })
       .toContain('the webhook behind the front says no')
     expect(dialled).toContain(`${clusterIp}:443`)
@@ -301,18 +300,11 @@ describeReal(
         'edge-1:8000',
         createServer((_request, response) => void response.end('answer of the far end')),
       )
-      const request = (host: string): Promise<{ stderr: string }> =>
-        promisify(execFile)(testClient, [
-          '--mode=http-connect',
-          '--proxy-port=0',
-          '--proxy-host=',
-          `--proxy-uds=${path}`,
-          `--request-host=${host}`,
-          '--test-requests=20',
-        ])
-      expect((await request('edge-1')).stderr).toContain('answer of the far end')
+      const request = (host: string): Promise<ClientRun> =>
+        runTestClient(path, 8000, 'http-connect', [`--request-host=${host}`, '--test-requests=20'])
+      expect(await request('edge-1')).toEqual({ ok: true, output: expect.stringContaining('answer of the far end') })
       expect(await registry.metrics()).toMatch(/causeway_hub_front_dials_total\{front="connect",code="ok"\} [1-9]/)
-      expect(await failureOf(request('edge-9'))).toContain('Requests failed: 20')
+      expect(await request('edge-9')).toEqual({ ok: false, output: expect.stringContaining('Requests failed: 20') })
     })
   },
   [],

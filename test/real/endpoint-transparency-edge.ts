@@ -29,9 +29,10 @@ export class EndpointWorld {
     const world = await startHubPlaneWith(options)
     try {
       const { cluster } = world
-      const hub = await cluster.hub('hub')
+      // One that it still has after it was killed.
+      const [hubPort = 0, health = 0] = await freePorts(2)
+      const hub = await cluster.hub('hub', '--listen', `127.0.0.1:${hubPort}`)
       const token = await cluster.token('token', { node: NODE })
-      const [health = 0] = await freePorts(1)
       const own = ['--hub', hub.url, '--token-file', token, '--health-address', `127.0.0.1:${health}`]
       const edge = await cluster.edge(NODE, ...own)
       await edge.logged('the endpoint is open')

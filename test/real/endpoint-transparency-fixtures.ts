@@ -1,9 +1,11 @@
 /** What the API server has before its answers are compared, and who may ask for it. */
+import { expect, vi } from 'vitest'
 import { type ControlPlane, kubectl } from './control-plane.ts'
 import { NODE } from './endpoint-transparency-edge.ts'
 import { CONFIG_MAPS } from './endpoint-transparency-reads.ts'
 
 const account = 'worker'
+const patience = { timeout: 30_000, interval: 50 }
 const everything = ['*']
 const writing = ['create', 'update', 'patch', 'delete', 'deletecollection']
 
@@ -19,10 +21,21 @@ export async function prepareFixtures(plane: ControlPlane): Promise<Fixtures> {
   await create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shared' } }, ...rights())
   await create(...Array.from({ length: CONFIG_MAPS }, (_, index) => configMap(index)))
   await create(nodeObject(), ...['one', 'two', 'three'].map(pod), absentApi())
+  await untilAbsent(plane)
   const list = await kubectl(plane, ['get', '--raw', '/api/v1/namespaces/shared/configmaps?limit=1'])
   const { metadata } = JSON.parse(list) as { metadata: { resourceVersion: string } }
   const token = await kubectl(plane, ['create', 'token', account, '--namespace=shared'])
   return { token: token.trim(), version: metadata.resourceVersion }
+}
+
+/** Until nothing that the API server says of the absent API is going to change any more. */
+async function untilAbsent(plane: ControlPlane): Promise<void> {
+  await kubectl(plane, ['wait', '--for=condition=Available=False', 'apiservice/v1.absent.example', '--timeout=60s'])
+  const failure = (): Promise<string> =>
+    kubectl(plane, ['get', '--raw', '/apis/absent.example/v1']).catch((error: Error) => error.message)
+  await vi.waitFor(async () => expect(await failure()).toContain('ServiceUnavailable'), patience)
+  const groups = (): Promise<string> => kubectl(plane, ['get', '--raw', '/apis'])
+  await vi.waitFor(async () => expect(await groups()).toContain('absent.example'), patience)
 }
 
 /** All but reading Secrets. */

@@ -20,7 +20,7 @@ const built: BuiltKubelet = buildKubelet()
 const logBytes = 100 * 1024 * 1024
 const manyBytes = 20_000_000
 /** What nobody ends lasts for as long as kubectl does. */
-const soon = { timeout: 30_000 }
+const soon = { timeout: 60_000 }
 /** How kubectl is told to use the protocol that it once had. */
 const protocols = {
   websocket: {},
@@ -64,11 +64,21 @@ function sum(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
+async function metric(name: string, label: string): Promise<number> {
+  const metrics = await (await fetch(`${world.health}/metrics`)).text()
+  const pattern = new RegExp(`^causeway_edge_endpoint_${name}{.*${label}.*} (\\d+)$`, 'm')
+  return Number(pattern.exec(metrics)?.[1] ?? 0)
+}
+
 /** How many connections have switched to that protocol and are over. */
 async function upgrades(protocol: string): Promise<number> {
-  const metrics = await (await fetch(`${world.health}/metrics`)).text()
-  const pattern = new RegExp(`^causeway_edge_endpoint_upgrades_total{.*protocol="${protocol}".*} (\\d+)$`, 'm')
-  return Number(pattern.exec(metrics)?.[1] ?? 0)
+  return await metric('upgrades_total', `protocol="${protocol}"`)
+}
+
+/** The same, once none is left whose end would be counted later. */
+async function upgradesBefore(protocol: string): Promise<number> {
+  await expect.poll(() => metric('requests_in_flight', 'kind="upgrade"'), soon).toBe(0)
+  return await upgrades(protocol)
 }
 
 describeReal(
@@ -106,7 +116,7 @@ describeReal(
 
     describe.each(Object.entries(protocols))('by %s', (protocol, environment) => {
       it('exec: input, output, errors and the exit code', async () => {
-        const before = await upgrades(protocol)
+        const before = await upgradesBefore(protocol)
         const cat = start(environment, 'exec', '-i', 'one', '--', 'cat')
         cat.stdin.end('there and back')
         expect(await finish(cat)).toEqual({ code: 0, out: 'there and back', errors: '' })
@@ -146,7 +156,7 @@ describeReal(
       })
 
       it('port-forward: many connections, and much over one of them', async () => {
-        const before = await upgrades(protocol)
+        const before = await upgradesBefore(protocol)
         const forward = start(environment, 'port-forward', 'pod/one', `:${await startEcho()}`)
         const [, port] = await printed(forward.stdout, /Forwarding from 127\.0\.0\.1:(\d+)/)
         const post = async (body: Buffer): Promise<string> =>

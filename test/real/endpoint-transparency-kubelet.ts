@@ -23,7 +23,7 @@ export function buildKubelet(): BuiltKubelet {
   return { missing: `kubelet for kubectl to talk to (${(error?.message ?? stderr).split('\n')[0]})` }
 }
 
-const startPatience = { timeout: 30_000 }
+const startPatience = { timeout: 60_000 }
 
 export class PlayedKubelet {
   /** Where everything runs that is to be executed. */

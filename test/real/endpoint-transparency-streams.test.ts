@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { askRole } from '../../src/cli/control-client.ts'
+import { protobufCodec } from '../../src/kube/client/protobuf-codec.ts'
 import { JsonLineDecoder, LengthDelimitedDecoder } from '../../src/kube/watch/frames.ts'
 import { kubectl } from './control-plane.ts'
 import { type ClientOptions, type Question, TransparencyClient, type Version } from './endpoint-transparency-client.ts'
@@ -15,7 +16,9 @@ type Credentials = Pick<ClientOptions, 'token' | 'certificate'>
 
 const versions: readonly Version[] = ['1.1', '2']
 /** What nobody ends lasts for minutes. */
-const soon = { timeout: 30_000 }
+const soon = { timeout: 60_000 }
+const maxRounds = 6
+const newLine = 0x0a
 const configMaps = '/api/v1/namespaces/shared/configmaps'
 const ofNode = `/api/v1/pods?fieldSelector=spec.nodeName%3D${NODE}`
 const types = [
@@ -55,8 +58,15 @@ describeReal('what lasts', () => {
       ]
       const compared = asked.map(async ([credentials, question]) => {
         const ways = [world.plane.server, world.endpoint].map((server) => client(server, http, credentials))
-        const [expected, answer] = await Promise.all(ways.map((way) => framesOf(way, question)))
-        expect.soft(answer, `${question.path} ${String(question.headers?.['accept'])}`).toEqual(expected)
+        const what = `${question.path} ${String(question.headers?.['accept'])}`
+        for (let round = 1; ; round++) {
+          const [expected, answer] = await Promise.all(ways.map((way) => framesOf(way, question)))
+          expect.soft(answer?.events, what).toEqual(expected?.events)
+          // A busy API server leaves the last bookmark out now and then.
+          if (answer?.bookmark !== expected?.bookmark && round < maxRounds) continue
+          expect.soft(answer?.bookmark, what).toBe(expected?.bookmark)
+          return
+        }
       })
       await Promise.all(compared)
     })
@@ -91,12 +101,12 @@ describeReal('what lasts', () => {
     })
   })
 
-  it('is cut off where the API server goes, which is asked again as soon as it is back', async () => {
+  it('ends between two events where the API server goes, which is asked again as soon as it is back', async () => {
     const through = client(world.endpoint, '2', { token })
-    const watch = await through.open({ path: `${configMaps}?watch=1` })
-    const end = endOf(watch.body)
+    const body = await quietWatch(through)
+    const end = endOf(body)
     await world.plane.killApiServer()
-    expect(await end).toContain('NGHTTP2_INTERNAL_ERROR')
+    expect(await end).toBe('in good order')
     await expectRefusal(through)
     await world.plane.startApiServer()
     expect((await through.ask({ path: `${configMaps}/item-7` })).status).toBe(200)
@@ -104,9 +114,9 @@ describeReal('what lasts', () => {
 
   it('ends between two events where the link is cut, and clients come through again when it is back', async () => {
     const asked = versions.map((http) => client(world.endpoint, http, { token }))
-    const watches = await Promise.all(asked.map((way) => way.open({ path: `${configMaps}?watch=1` })))
+    const bodies = await Promise.all(asked.map(quietWatch))
     const getOne = await preparedKubectl()
-    const ends = watches.map(({ body }) => endOf(body))
+    const ends = bodies.map(endOf)
     await world.killHub()
     expect(await Promise.all(ends)).toEqual(['in good order', 'in good order'])
     const waiting = getOne()
@@ -144,31 +154,46 @@ async function preparedKubectl(): Promise<() => Promise<string>> {
   return getOne
 }
 
-/** Each ends by itself after a while. */
+/** Each ends by itself after a while, in which a busy API server can tell everything. */
 function streamsOf(path: string): Question[] {
   const base = `${path}${path.includes('?') ? '&' : '?'}watch=1`
-  const changes = `${base}&resourceVersion=${version}&timeoutSeconds=1`
-  const list = `${base}&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=1`
+  const changes = `${base}&resourceVersion=${version}&timeoutSeconds=8`
+  const list = `${base}&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=8`
   // Two seconds before the end there is a bookmark.
-  const marked = `${base}&resourceVersion=${version}&allowWatchBookmarks=true&timeoutSeconds=3`
+  const marked = `${base}&resourceVersion=${version}&allowWatchBookmarks=true&timeoutSeconds=8`
   const inAll = (target: string): Question[] =>
     types.map((accept) => ({ path: target, headers: { accept, 'accept-encoding': 'gzip' } }))
   return [...inAll(changes), ...inAll(list), ...inAll(marked), { path: `${base}&resourceVersion=1&timeoutSeconds=1` }]
 }
 
+interface Told {
+  readonly events: readonly string[]
+  /** The first of them. */
+  readonly bookmark: string | undefined
+}
+
 /** Status, type and events; without what a bookmark says about the moment, and without ages. */
-async function framesOf(way: TransparencyClient, question: Question): Promise<string[]> {
+async function framesOf(way: TransparencyClient, question: Question): Promise<Told> {
   const { status, headers, body } = await way.ask(question)
   const type = headers.find(([name]) => name === 'content-type')?.[1] ?? ''
-  const decoder = type.includes('protobuf') ? new LengthDelimitedDecoder() : new JsonLineDecoder()
-  const frames = decoder.push(body).map((frame) => Buffer.from(frame).toString('latin1'))
+  const isProtobuf = type.includes('protobuf')
+  const decoder = isProtobuf ? new LengthDelimitedDecoder() : new JsonLineDecoder()
+  const frames = decoder.push(body).map((frame) => lasting(Buffer.from(frame), isProtobuf))
   expect(decoder.end()).toBeUndefined()
-  const lasting = frames.map((text) =>
-    text.includes('BOOKMARK') ? text.replaceAll(/\d+/g, 'N') : text.replaceAll(/"\d+s"/g, 'AGE'),
-  )
   // How many bookmarks there are depends on the moment too.
-  const first = lasting.findIndex((text) => text.includes('BOOKMARK'))
-  return [`${status} ${type}`, ...lasting.filter((text, index) => index <= first || !text.includes('BOOKMARK'))]
+  const events = frames.filter((text) => !isBookmark(text))
+  return { events: [`${status} ${type}`, ...events], bookmark: frames.find(isBookmark) }
+}
+
+function isBookmark(text: string): boolean {
+  return text.includes('BOOKMARK')
+}
+
+/** A version takes more bytes at one time than at another, and protobuf counts them. */
+function lasting(frame: Buffer, isProtobuf: boolean): string {
+  const text = frame.toString('latin1')
+  if (!isBookmark(text)) return text.replaceAll(/"(\d+[dhms])+"/g, 'AGE')
+  return (isProtobuf ? JSON.stringify(protobufCodec.decodeEvent(frame)) : text).replaceAll(/\d+/g, 'N')
 }
 
 function client(server: string, http: Version, credentials: Credentials): TransparencyClient {
@@ -187,6 +212,18 @@ async function openWatches(): Promise<number> {
 async function requestsUnderWay(): Promise<number> {
   const status = await askRole(world.cluster.path(NODE), '/v1/status')
   return (status as { edge: { endpoint: { requests: { short: number } } } }).edge.endpoint.requests.short
+}
+
+/** Of one object, up to the end of its first event: nothing more is under way. */
+async function quietWatch(way: TransparencyClient): Promise<Readable> {
+  const { body } = await way.open({ path: `${configMaps}?watch=1&fieldSelector=metadata.name%3Ditem-7` })
+  await new Promise<void>((resolve, reject) => {
+    body.on('data', (chunk: Buffer) => {
+      if (chunk.at(-1) === newLine) resolve()
+    })
+    body.once('error', reject)
+  })
+  return body
 }
 
 async function endOf(body: Readable): Promise<string> {

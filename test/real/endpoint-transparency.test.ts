@@ -211,7 +211,7 @@ function isTable({ headers = {} }: Question): boolean {
 }
 
 function withoutAges(text: string): string {
-  return text.replaceAll(/"\d+s"/g, 'AGE')
+  return text.replaceAll(/"(\d+[dhms])+"/g, 'AGE')
 }
 
 function unchanged(text: string): string {

@@ -30,7 +30,7 @@ describeReal('EtcdStore', () => {
   afterEach(async () => {
     await Promise.all(stores.splice(0).map((store) => store.close()))
   })
-  afterAll(() => etcd.stop())
+  afterAll(() => etcd?.stop())
 
   // Time passes by itself here: what waits for it, waits for the change that it brings.
   storeContract(
@@ -45,7 +45,7 @@ describeReal('EtcdStore', () => {
       }
       return { store, passSeconds: async () => undefined, reopen, dispose: () => store.close() }
     },
-    { runs: 20, leaseSeconds: 1 },
+    { runs: 20, leaseSeconds: 5 },
   )
 
   it('shows the writes of one store to the watches of another', async () => {
@@ -98,7 +98,7 @@ describeReal('EtcdStore', () => {
     await secure.stop()
   })
 
-  it('says when etcd is full', { timeout: 60_000 }, async () => {
+  it('says when etcd is full', async () => {
     const small = await EtcdProcess.start(['--quota-backend-bytes=4000000'])
     const store = openStore('/', [small.url])
     const value = Buffer.alloc(1_000_000, 'x')

@@ -10,7 +10,7 @@ import { missingForNode, type RealNode, startNode } from './node.ts'
 
 const nodeName = 'edge-1'
 const bootstrapUser = 'system:bootstrap:abcdef'
-const patience = { timeout: 60_000, interval: 200 }
+const patience = { timeout: 120_000, interval: 200 }
 
 describeReal(
   'a kubelet beside a hub',

@@ -1,11 +1,14 @@
 /** A real control plane with its signers, prepared for hubs that have the rights of deploy/hub-rbac.yaml and no more. */
 import { join } from 'node:path'
+import { vi } from 'vitest'
 import { endAll } from '../e2e/harness.ts'
 import { HubCluster } from '../e2e/hub-cluster.ts'
 import { type ControlPlane, type ControlPlaneOptions, Daemon, kubectl, startControlPlane } from './control-plane.ts'
 
 export const HUB_NAMESPACE = 'causeway-system'
 export const HUB_USER = `system:serviceaccount:${HUB_NAMESPACE}:causeway-hub`
+
+const rightsPatience = { timeout: 60_000, interval: 50 }
 
 export interface HubPlane {
   readonly plane: ControlPlane
@@ -19,7 +22,7 @@ export async function startHubPlane(...apiServerFlags: string[]): Promise<HubPla
 
 export async function startHubPlaneWith(options: ControlPlaneOptions): Promise<HubPlane> {
   const plane = await startControlPlane(options)
-  await kubectl(plane, ['apply', '-f', join(import.meta.dirname, '../../deploy/hub-rbac.yaml')])
+  await applyHubRights(plane)
   const signers = await Daemon.start('kube-controller-manager', plane.directory, [
     `--kubeconfig=${plane.kubeconfigFile}`,
     '--controllers=csrsigning,csrapproving',
@@ -37,6 +40,18 @@ export async function startHubPlaneWith(options: ControlPlaneOptions): Promise<H
     await plane.stop()
   }
   return { plane, cluster, stop }
+}
+
+/** The API server believes in roles and bindings a moment after they were made. */
+export async function applyHubRights(plane: ControlPlane): Promise<void> {
+  await kubectl(plane, ['apply', '-f', join(import.meta.dirname, '../../deploy/hub-rbac.yaml')])
+  const rights = [
+    ['update', 'secrets', '-n', HUB_NAMESPACE],
+    ['get', 'services/kubernetes', '-n', 'default'],
+    ['watch', 'certificatesigningrequests'],
+  ]
+  for (const right of rights)
+    await vi.waitFor(() => kubectl(plane, ['auth', 'can-i', ...right, `--as=${HUB_USER}`]), rightsPatience)
 }
 
 /** With a token of the ServiceAccount, as a pod would have one. */

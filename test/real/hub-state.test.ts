@@ -1,5 +1,4 @@
 /** What hubs share through a real API server, with the rights of deploy/hub-rbac.yaml and no more. */
-import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ClaimStore } from '../../src/hub/claims/claim-store.ts'
@@ -10,7 +9,8 @@ import { readJoinToken } from '../../src/identity/join-token.ts'
 import { KubeClient, loadKubeconfig, nodes, secrets } from '../../src/kube/index.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
-import { type ControlPlane, describeReal, kubectl, startControlPlane } from './harness.ts'
+import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
+import { applyHubRights } from './hub-plane.ts'
 
 const namespace = 'causeway-system'
 const logger = pino({ level: 'silent' })
@@ -23,11 +23,11 @@ describeReal('the state of hubs in a real cluster', () => {
   beforeAll(async () => {
     plane = await startControlPlane()
     admin = await client()
-    await kubectl(plane, ['apply', '-f', join(import.meta.dirname, '../../deploy/hub-rbac.yaml')])
+    await applyHubRights(plane)
   })
   afterAll(async () => {
     await Promise.all(clients.map((one) => one.close()))
-    await plane.stop()
+    await plane?.stop()
   })
 
   async function client(user?: string): Promise<KubeClient> {

@@ -72,7 +72,7 @@ function suite(): void {
       asked.push(`${host}:${askedPort}`)
       const route = hub.agents.of('edge-1')
       if (route === undefined) return Promise.reject(new Error('node edge-1 is not connected to this hub'))
-      return route.dial({ address: `127.0.0.1:${askedPort}`, deadlineMs: 10_000 })
+      return route.dial({ address: `127.0.0.1:${askedPort}`, deadlineMs: 60_000 })
     })
     const configFile = join(await temporaryDirectory(), 'egress.json')
     await writeFile(configFile, JSON.stringify(egress(socket)))
@@ -119,7 +119,7 @@ function tokenSuite(): void {
     await kubectl(plane, ['delete', 'pod', 'agent-pod', '--force', '--grace-period=0'])
     // The API server remembers for some seconds that a token was good.
     await vi.waitFor(() => expect(identity?.recheck()).rejects.toMatchObject({ code: 'token-invalid' }), {
-      timeout: 30_000,
+      timeout: 90_000,
       interval: 250,
     })
     await hub.agents.recheck('edge-1')

@@ -32,6 +32,7 @@ type Mode = 'grpc' | 'http-connect'
 
 interface StockServer {
   readonly port: number
+  readonly healthPort: number
   readonly socket: string
   readonly tls: { certificatePem: string; privateKeyPem: string; caPem: string }
   readonly server: Daemon
@@ -47,7 +48,7 @@ async function startServer(mode: Mode): Promise<StockServer> {
   const own = { cert: identity.certificatePem, key: identity.privateKeyPem }
   const [cert, key] = await writePair(directory, 'server', own)
   await writeFile(join(directory, 'ca.crt'), caPem)
-  const [port = 0, health, admin] = await freePorts(3)
+  const [port = 0, healthPort = 0, admin] = await freePorts(3)
   const socket = join(directory, 'front.sock')
   const start = async (): Promise<Daemon> => {
     const server = await Daemon.start('konnectivity-server', directory, [
@@ -60,7 +61,7 @@ async function startServer(mode: Mode): Promise<StockServer> {
       `--cluster-key=${key}`,
       `--cluster-ca-cert=${join(directory, 'ca.crt')}`,
       '--health-bind-address=127.0.0.1',
-      `--health-port=${health}`,
+      `--health-port=${healthPort}`,
       `--admin-port=${admin}`,
     ])
     onTestFinished(() => server.kill())
@@ -70,7 +71,7 @@ async function startServer(mode: Mode): Promise<StockServer> {
   const server = await start()
   const credential = await credentialFor(ca, { clock })
   const tls = { certificatePem: credential.cert, privateKeyPem: credential.key, caPem }
-  return { port, socket, tls, server, restart: start }
+  return { port, healthPort, socket, tls, server, restart: start }
 }
 
 interface Edge {
@@ -109,8 +110,14 @@ async function startEdge({ port, tls }: Pick<StockServer, 'port' | 'tls'>, allow
 
 async function connected(server: StockServer, allowed?: number): Promise<Edge> {
   const edge = await startEdge(server, allowed)
-  await eventually(() => expect(edge.agent.connectedServers).toBe(1))
+  await untilConnected(server, edge)
   return edge
+}
+
+/** Both think so: the server greets an agent before it counts on it. */
+async function untilConnected({ healthPort }: StockServer, { agent }: Edge): Promise<void> {
+  await eventually(() => expect(agent.connectedServers).toBe(1))
+  await eventually(async () => expect((await fetch(`http://127.0.0.1:${healthPort}/readyz`)).status).toBe(200))
 }
 
 function suite(): void {
@@ -136,11 +143,11 @@ function suite(): void {
 
     it('is found again after it was killed', async () => {
       const server = await startServer(mode)
-      const { agent } = await connected(server)
+      const edge = await connected(server)
       await server.server.kill()
-      await eventually(() => expect(agent.connectedServers).toBe(0))
+      await eventually(() => expect(edge.agent.connectedServers).toBe(0))
       await server.restart()
-      await eventually(() => expect(agent.connectedServers).toBe(1))
+      await untilConnected(server, edge)
       expect((await runTestClient(server.socket, await startTestServer(), mode)).ok).toBe(true)
     })
   })

@@ -13,7 +13,7 @@ import { removeFolder } from '../remove-folder.ts'
 import { Daemon, freePorts, peersDirectory } from './control-plane.ts'
 
 const programs = ['konnectivity-agent', 'konnectivity-server', 'konnectivity-test-client', 'konnectivity-test-server']
-const clientTimeoutMs = 30_000
+const clientTimeoutMs = 120_000
 /** The client closes its connections on any signal, also on those by which the Go runtime wakes its own threads. */
 const withoutSignals = { GODEBUG: 'asyncpreemptoff=1' }
 

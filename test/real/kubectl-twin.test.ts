@@ -12,6 +12,8 @@ import { type Outcome, parseGroups, runGroup } from './kubectl-twin/twin.ts'
 
 const read = (name: string): string => readFileSync(new URL(`kubectl-twin/${name}`, import.meta.url), 'utf8')
 const groups = parseGroups(read('commands.txt'))
+/** Each of its dozens of commands is a process, twice. */
+const groupTimeoutMs = 600_000
 const known = new Set(parseGroups(read('known-differences.txt')).flatMap(({ lines }) => lines))
 
 describeReal('kubectl against both servers', () => {
@@ -21,13 +23,13 @@ describeReal('kubectl against both servers', () => {
   beforeAll(async () => {
     real = await startControlPlane()
     own = await startOwnServer(real)
-  }, 120_000)
+  })
   afterAll(async () => {
     await own?.stop()
     await real?.stop()
   })
 
-  it.each(groups)('$name', async (group) => {
+  it.each(groups)('$name', { timeout: groupTimeoutMs }, async (group) => {
     const [wanted, got] = await Promise.all([runGroup(group, real.kubeconfigFile), runGroup(group, own.kubeconfigFile)])
     const differs = (outcome: Outcome, index: number): boolean => !isDeepStrictEqual(outcome, wanted[index])
     const isNew = (outcome: Outcome, index: number): boolean => differs(outcome, index) && !known.has(outcome.line)

@@ -52,7 +52,10 @@ describeReal(
     afterAll(async () => {
       await node?.stop()
       await client?.close()
-      server?.kill('SIGKILL')
+      if (server !== undefined && server.exitCode === null && server.signalCode === null) {
+        server.kill('SIGKILL')
+        await once(server, 'exit')
+      }
       removeFolder(folder)
     })
 
@@ -81,8 +84,10 @@ describeReal(
       expect(lease).toMatchObject({ spec: { holderIdentity: nodeName } })
       const readiness = (status: string) => (object: KubeObject) =>
         conditionsOf(object).find(({ type, status: found }) => type === 'Ready' && found === status)
-      const notReady = await until(client.resource(nodes), nodeName, readiness('False'))
-      expect(readiness('False')(notReady)?.message).toContain('cni plugin not initialized')
+      // Before it has asked containerd for the first time, it has other reasons.
+      await until(client.resource(nodes), nodeName, (object) =>
+        readiness('False')(object)?.message?.includes('cni plugin not initialized'),
+      )
       await node?.addNetwork()
       await until(client.resource(nodes), nodeName, readiness('True'))
     })
@@ -91,8 +96,9 @@ describeReal(
       const inDefault = client.resource(pods).in('default')
       const containers = [{ name: 'c', image: 'localhost/nothing:1' }]
       await inDefault.create({ metadata: { name: 'p' }, spec: { nodeName, hostNetwork: true, containers } })
-      const seen = await until(inDefault, 'p', ({ status }) => (status as { startTime?: string }).startTime)
-      expect(seen).toMatchObject({ status: { phase: 'Pending', containerStatuses: [{ name: 'c', ready: false }] } })
+      const seen = await until(inDefault, 'p', ({ status }) => (status as { containerStatuses?: [] }).containerStatuses)
+      const containerStatuses = [{ name: 'c', ready: false }]
+      expect(seen).toMatchObject({ status: { phase: 'Pending', startTime: expect.any(String), containerStatuses } })
       // Only after the token of its ServiceAccount is mounted does the kubelet ask for a sandbox, whose image nobody has.
       await until(client.resource(events).in('default'), undefined, ({ reason }) => reason === 'FailedCreatePodSandBox')
       await inDefault.delete('p')

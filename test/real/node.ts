@@ -15,7 +15,7 @@ import { Daemon, freePorts, peersDirectory } from './control-plane.ts'
 
 const run = promisify(execFile)
 
-const containerdTimeoutMs = 30_000
+const containerdTimeoutMs = 90_000
 const containerdPollMs = 200
 const logLinks = '/var/log/containers'
 /** Where Debian has the plugins that lay cables to pods. */
@@ -78,12 +78,15 @@ export async function startNode(options: NodeOptions): Promise<RealNode> {
   let kubelet: Daemon | undefined
   const stop = async (): Promise<void> => {
     await kubelet?.kill()
-    if (containerd !== undefined && !containerd.ended) await endContainers(directory)
-    await containerd?.kill()
-    await unmountAll(directory)
-    await removeLogLinks(directory)
-    await restoreKernelSettings(settings)
-    removeFolder(directory)
+    try {
+      if (containerd !== undefined && !containerd.ended) await endContainers(directory)
+    } finally {
+      await containerd?.kill()
+      await unmountAll(directory)
+      await removeLogLinks(directory)
+      await restoreKernelSettings(settings)
+      removeFolder(directory)
+    }
   }
   try {
     await mkdir(join(directory, 'cni'))
@@ -274,15 +277,27 @@ async function removeLogLinks(directory: string): Promise<void> {
   const links = await readdir(logLinks).catch(() => [])
   for (const link of links.map((name) => join(logLinks, name))) {
     const leadsTo = await readlink(link).catch(() => '')
-    if (leadsTo.startsWith(`${directory}/`)) await rm(link)
+    if (leadsTo.startsWith(`${directory}/`)) await rm(link, { force: true })
   }
 }
 
-/** The kubelet mounts its folder over itself and tokens into it, and a killed one takes nothing away. */
+/**
+ * The kubelet mounts its folder over itself and tokens into it, and a killed one takes nothing away. What belonged to
+ * containers is unmounted by processes that outlive them for a moment, maybe under our hands.
+ */
 async function unmountAll(directory: string): Promise<void> {
+  const deadlineMs = systemClock.monotonicMs() + containerdTimeoutMs
+  for (;;) {
+    const ours = await mountsIn(directory)
+    if (ours.length === 0) return
+    if (systemClock.monotonicMs() > deadlineMs) throw new Error(`still mounted: ${ours.join(', ')}`)
+    for (const path of ours.toReversed()) await run('umount', ['-l', path]).catch(() => {})
+  }
+}
+
+async function mountsIn(directory: string): Promise<string[]> {
   const mounts = (await readFile('/proc/self/mounts', 'utf8')).split('\n').flatMap((line) => line.split(' ')[1] ?? [])
-  const ours = mounts.filter((path) => path.startsWith(`${directory}/`))
-  for (const path of ours.toReversed()) await run('umount', ['-l', path])
+  return mounts.filter((path) => path.startsWith(`${directory}/`))
 }
 
 /** What a kubelet sets for the whole machine when it starts, asked or not. */

@@ -2,10 +2,6 @@
  * Authorization against a real kube-apiserver: the default policy object by object, and several hundred questions about
  * users, groups, ServiceAccounts and nodes, which must be answered alike, word for word.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { NodeGraph } from '../../src/apiserver/auth/node/graph.ts'
 import { GRAPH_RESOURCES } from '../../src/apiserver/auth/node/resources.ts'
@@ -31,6 +27,7 @@ import type { HeaderList } from '../../src/kube/client/credentials.ts'
 import { loadKubeconfig } from '../../src/kube/client/kubeconfig.ts'
 import type { KubeList, KubeObject } from '../../src/kube/objects.ts'
 import { ApiError } from '../../src/kube/status/index.ts'
+import { Daemon } from './control-plane.ts'
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
 import { NODE_OBJECTS, NODE_QUESTIONS, POLICY, QUESTIONS, question, SUBJECTS } from './rbac-fixtures.ts'
 
@@ -43,7 +40,7 @@ const graphPaths = {
   resourceslices: '/apis/resource.k8s.io/v1/resourceslices',
 } as const
 /** How long the real server may take to see what was just written. */
-const settleMs = 20_000
+const settleMs = 60_000
 
 describeReal('authorization', () => {
   let plane: ControlPlane
@@ -330,16 +327,21 @@ describeReal('authorization', () => {
           return {}
         })
         const path = `${rbacRoot}/${namespace === '' ? '' : `namespaces/${namespace}/`}${resource}?dryRun=All`
-        const theirs = await outcome(() => post(path, object, [['impersonate-user', name]]))
-        expect(ours).toEqual(theirs)
+        await vi.waitFor(
+          async () => {
+            const theirs = await outcome(() => post(path, object, [['impersonate-user', name]]))
+            expect(ours).toEqual(theirs)
+          },
+          { timeout: settleMs, interval: 50 },
+        )
       },
     )
   })
 
   it('aggregates as the real controller does', async () => {
     const flags = ['--controllers=clusterrole-aggregation-controller', '--leader-elect=false', '--secure-port=0']
-    const binary = join(peersDirectory(), 'kube-controller-manager')
-    const manager = spawn(binary, [`--kubeconfig=${plane.kubeconfigFile}`, ...flags], { stdio: 'ignore' })
+    const args = [`--kubeconfig=${plane.kubeconfigFile}`, ...flags]
+    const manager = await Daemon.start('kube-controller-manager', plane.directory, args)
     try {
       const expected = staleAggregations(fresh.get('clusterroles') as ClusterRole[])
       expect(new Set(expected.map(({ metadata }) => metadata?.name))).toEqual(new Set(['admin', 'edit', 'view']))
@@ -350,20 +352,13 @@ describeReal('authorization', () => {
             expect(roles.find((role) => role.metadata?.name === metadata?.name)?.rules).toEqual(rules)
           }
         },
-        { timeout: 60_000, interval: 200 },
+        { timeout: 120_000, interval: 200 },
       )
     } finally {
-      manager.kill('SIGKILL')
-      await once(manager, 'exit')
+      await manager.kill()
     }
   })
 }, ['etcd', 'kube-apiserver', 'kube-controller-manager'])
-
-/** Where `harness.ts` takes its binaries from. */
-function peersDirectory(): string {
-  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
-  return process.env['CAUSEWAY_PEERS_BIN'] || join(cache, 'causeway-peers', 'bin')
-}
 
 function userOf({ user = '', groups = [] }: ReviewedSubject): UserInfo {
   return { name: user, uid: '', groups, extra: {} }

@@ -65,7 +65,7 @@ class Follower {
 
   /** Resolves when the view equals what the server says. */
   async meets(maps: ResourceClient<ConfigMap>): Promise<void> {
-    const deadlineMs = systemClock.monotonicMs() + 60_000
+    const deadlineMs = systemClock.monotonicMs() + 120_000
     for (;;) {
       const { items } = await maps.list()
       const truth = Object.fromEntries(items.map((item) => [item.metadata?.name, item.metadata?.resourceVersion]))

@@ -18,7 +18,7 @@ import { allowBootstrap, approveServingCertificate, KUBELET_PORT, NODE_NAME, unt
 import { type BuiltImage, buildToolboxImage, TOOLBOX_IMAGE } from './tunnel-image.ts'
 
 const run = promisify(execFile)
-const patience = { timeout: 60_000, interval: 200 }
+const patience = { timeout: 120_000, interval: 200 }
 const command = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 /** The cable: its end at the hub, and its end at the node. */
@@ -60,7 +60,7 @@ async function kubectlOnNode(...args: string[]): Promise<string> {
 }
 
 async function kubectlAt(server: string, ...args: string[]): Promise<string> {
-  const own = ['--kubeconfig', world.plane.kubeconfigFile, '--server', server, '--request-timeout=5s']
+  const own = ['--kubeconfig', world.plane.kubeconfigFile, '--server', server, '--request-timeout=30s']
   return (await run('nsenter', inside(join(peersDirectory(), 'kubectl'), ...own, ...args))).stdout
 }
 
@@ -145,7 +145,7 @@ describeReal(
       }
       const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'quiet' }, spec }
       await kubectl(world.plane, ['create', '-f', '-'], JSON.stringify(pod))
-      await kubectl(world.plane, ['wait', '--for=condition=Ready', 'pod/quiet', '--timeout=60s'])
+      await kubectl(world.plane, ['wait', '--for=condition=Ready', 'pod/quiet', '--timeout=120s'])
     })
 
     it('an edge that dies and comes back finds its address again, and the kubelet its API server', async () => {
@@ -162,7 +162,7 @@ describeReal(
       ip('link', 'set', near, 'down')
       await vi.waitFor(async () => expect(await edge.logTail()).toContain('session lost'), patience)
       await vi.waitFor(
-        async () => await expect(kubectlOnNode('version')).rejects.toThrow(/reset by peer|EOF/),
+        async () => await expect(kubectlOnNode('version', '--request-timeout=5s')).rejects.toThrow(/reset by peer|EOF/),
         patience,
       )
       ip('link', 'set', near, 'up')

@@ -21,7 +21,7 @@ export const KUBELET_PORT = 10_250
 
 export type EgressProtocol = 'HTTPConnect' | 'GRPC'
 
-const patience = { timeout: 60_000, interval: 200 }
+const patience = { timeout: 100_000, interval: 200 }
 
 export interface TunnelClusterOptions {
   readonly imageArchive: string
@@ -148,6 +148,7 @@ export class TunnelCluster {
     await approveServingCertificate(this.#running)
     await this.#node.addNetwork()
     await untilReady(this.#running)
+    await untilReached(this.#running)
   }
 }
 
@@ -172,18 +173,27 @@ export async function allowBootstrap({ plane, cluster }: HubPlane): Promise<stri
   return 'abcdef.0123456789abcdef'
 }
 
-/** Waits until the kubelet itself, and not the hub for the edge, has asked for a serving certificate, and lets it have it. */
+/**
+ * Waits until the kubelet itself, and not the hub for the edge, has asked for a serving certificate, and lets it have it.
+ * One that has learnt of another address of its own in the meantime has asked twice.
+ */
 export async function approveServingCertificate({ plane, cluster }: HubPlane): Promise<void> {
-  const name = await vi.waitFor(async () => {
+  const names = await vi.waitFor(async () => {
     const { items } = await cluster.client.resource(certificateSigningRequests).list()
-    const found = items.find(
+    const found = items.filter(
       ({ spec }) =>
         spec?.signerName === 'kubernetes.io/kubelet-serving' && spec.username === `system:node:${NODE_NAME}`,
     )
-    if (found === undefined) throw new Error('the kubelet has not asked for a serving certificate')
-    return found.metadata?.name ?? ''
+    if (found.length === 0) throw new Error('the kubelet has not asked for a serving certificate')
+    return found.map(({ metadata }) => metadata?.name ?? '')
   }, patience)
-  await kubectl(plane, ['certificate', 'approve', name])
+  await kubectl(plane, ['certificate', 'approve', ...names])
+}
+
+/** Waits until the kubelet has got its certificate, without which nobody can ask it. */
+export async function untilReached({ plane }: HubPlane): Promise<void> {
+  const path = `/api/v1/nodes/${NODE_NAME}/proxy/healthz`
+  await vi.waitFor(() => kubectl(plane, ['get', '--raw', path]), patience)
 }
 
 export async function untilReady({ cluster }: HubPlane): Promise<void> {

@@ -22,7 +22,7 @@ import { missingForNode } from './node.ts'
 import { KUBELET_PORT, NODE_NAME, TunnelCluster } from './tunnel-cluster.ts'
 import { type BuiltImage, buildToolboxImage, TOOLBOX_IMAGE } from './tunnel-image.ts'
 
-const patience = { timeout: 60_000, interval: 200 }
+const patience = { timeout: 120_000, interval: 200 }
 const bigBytes = 100 * 1024 * 1024
 const hourMs = 3_600_000
 
@@ -139,7 +139,7 @@ function podsCanBeUsed(): void {
     expect(await world.kubectl('logs', 'web')).toMatch(/^tick 1\ntick 2\n/)
     const follow = kubectl('logs', '-f', '--tail=1', 'web')
     const [, now = ''] = await printed(follow.stdout, /^tick (\d+)\n/)
-    await printed(kubectl('logs', '-f', '--tail=1', 'web').stdout, new RegExp(`^tick ${Number(now) + 10}$`, 'm'))
+    await printed(follow.stdout, new RegExp(`^tick ${Number(now) + 10}\n`, 'm'))
   })
 
   it('exec: input, output, and the exit code', async () => {
@@ -187,8 +187,9 @@ function podsCanBeUsed(): void {
 
   it('metrics of the node, from which "top" is made', async () => {
     const proxy = `/api/v1/nodes/${NODE_NAME}/proxy`
-    expect(await world.kubectl('get', '--raw', `${proxy}/metrics/resource`)).toContain('node_cpu_usage_seconds_total')
-    expect(await world.kubectl('get', '--raw', `${proxy}/metrics/cadvisor`)).toContain('machine_cpu_cores')
+    const told = (path: string): Promise<string> => world.kubectl('get', '--raw', `${proxy}/metrics/${path}`)
+    await vi.waitFor(async () => expect(await told('resource')).toContain('node_cpu_usage_seconds_total'), patience)
+    await vi.waitFor(async () => expect(await told('cadvisor')).toContain('machine_cpu_cores'), patience)
   })
 
   it('admission webhooks that run on the edge', async () => {
@@ -213,8 +214,8 @@ describeReal(
       bigSum = sumOf(bigFile)
       await world.start({ imageArchive: image.archive, webhookPort })
       await world.apply(pod())
-      await world.kubectl('wait', '--for=condition=Ready', 'pod/web', '--timeout=60s')
-    }, 180_000)
+      await world.kubectl('wait', '--for=condition=Ready', 'pod/web', '--timeout=120s')
+    }, 300_000)
     afterAll(async () => {
       await world?.stop()
       if (!('missing' in image)) image.remove()
@@ -231,7 +232,7 @@ describeReal(
     describe('by HTTP CONNECT', podsCanBeUsed)
 
     describe('by the gRPC of konnectivity', () => {
-      beforeAll(async () => await world.useEgress('GRPC'), 60_000)
+      beforeAll(async () => await world.useEgress('GRPC'))
       podsCanBeUsed()
     })
 

@@ -17,9 +17,7 @@ import { removeFolder } from '../remove-folder.ts'
 import { Daemon, freePorts } from './control-plane.ts'
 import { describeReal } from './harness.ts'
 
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
-
-const patience = { timeout: 30_000, interval: 200 }
+const patience = { timeout: 60_000, interval: 200 }
 const hourMs = 3_600_000
 const streamModule = '/usr/lib/nginx/modules/ngx_stream_module.so'
 const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
@@ -45,8 +43,8 @@ describeReal(
       await vi.waitFor(() => listening(openingPort), patience)
     })
     afterAll(async () => {
-      await proxy.kill()
-      for (const { world } of [named, nameless]) await world.cluster.close()
+      await proxy?.kill()
+      for (const site of [named, nameless]) await site?.world.cluster.close()
       await endAll()
       removeFolder(folder)
     })

@@ -78,7 +78,7 @@ describeReal('words', () => {
       headers: json,
       body: widgetDefinition,
     })
-    await vi.waitFor(async () => expect((await ask(widgets)).code).toBe(200), { timeout: 30_000, interval: 200 })
+    await vi.waitFor(async () => expect((await ask(widgets)).code).toBe(200), { timeout: 100_000, interval: 200 })
     for (const [name, labels] of Object.entries(labelSets)) {
       const created = await ask(configMaps, { method: 'POST', headers: json, body: configMap(name, labels) })
       expect(created.code).toBe(201)

@@ -1,5 +1,5 @@
 /** Builds and starts the Go program in `yamux-peer/`, and holds our end of the session with it. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
@@ -39,16 +39,23 @@ export interface GoSession {
   stop(): Promise<void>
 }
 
+interface PeerWish {
+  readonly carrierOf?: (socket: Socket) => Carrier
+  /** After so long the peer resets a stream of which it has ended its half, and we have not. */
+  readonly closeTimeout?: string
+}
+
 /** Our end plays the other role. Streams the peer opens are echoed. */
 export async function startSession(
   program: string,
   goRole: 'client' | 'server',
-  carrierOf: (socket: Socket) => Carrier = (socket) => new SocketCarrier(socket, 'tcp'),
+  { carrierOf = (socket) => new SocketCarrier(socket, 'tcp'), closeTimeout = '5m' }: PeerWish = {},
 ): Promise<GoSession> {
   const server = createServer({ noDelay: true })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
-  const child = spawn(program, [goRole, `127.0.0.1:${port}`], { stdio: 'ignore' })
+  const child = spawn(program, [goRole, `127.0.0.1:${port}`, closeTimeout], { stdio: 'ignore' })
+  const exited = new Promise((resolve) => child.once('exit', resolve))
   const socket = await new Promise<Socket>((resolve) => server.once('connection', resolve))
   server.close()
   const ended = withResolvers<SessionError>()
@@ -73,15 +80,13 @@ export async function startSession(
     stream.write(`${line}\n`)
     return stream
   }
-  return { driver, ended: ended.promise, goneAway: goneAway.promise, command, stop: () => stop(driver, child, socket) }
-}
-
-async function stop(driver: SessionDriver, child: ChildProcess, socket: Socket): Promise<void> {
-  const exited = new Promise((resolve) => child.once('exit', resolve))
-  driver.close()
-  if (child.exitCode === null) child.kill('SIGKILL')
-  await exited
-  socket.destroy()
+  const stop = async (): Promise<void> => {
+    driver.close()
+    child.kill('SIGKILL')
+    await exited
+    socket.destroy()
+  }
+  return { driver, ended: ended.promise, goneAway: goneAway.promise, command, stop }
 }
 
 export async function textOf(stream: TunnelStream): Promise<string> {

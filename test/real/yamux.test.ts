@@ -66,7 +66,7 @@ describe.skipIf(missing !== undefined)(
       })
 
       it('resets a stream of ours; others go on', async () => {
-        session = await startSession(program, goRole)
+        session = await startSession(program, goRole, { closeTimeout: '200ms' })
         const leaving = session.command('leave')
         leaving.resume()
         const error = await new Promise<Error>((resolve) => leaving.once('error', resolve))
@@ -117,7 +117,7 @@ describe.skipIf(missing !== undefined)(
       })
 
       it('is given larger windows when the link is long', async () => {
-        session = await startSession(program, goRole, (socket) => new LongCarrier(socket, 20))
+        session = await startSession(program, goRole, { carrierOf: (socket) => new LongCarrier(socket, 20) })
         const stream = session.command(`send ${24 * MiB}`)
         let largest = 0
         stream.on('data', () => {

@@ -221,8 +221,11 @@ describe('approval', () => {
 
   it('comes later when policy comes to allow it', async () => {
     const allowed: string[] = []
-    run(certificateApprovalController(server.client, policy(allowed)))
+    const asked: Attributes[] = []
+    run(certificateApprovalController(server.client, policy(allowed, asked)))
     await ask(kubeletClient)
+    // Policy is asked when a thread has checked the signature; only then is there a time to come back at.
+    await eventually(() => asked.length > 0)
     await rest()
     expect(condition('Approved')).toBeUndefined()
     allowed.push('nodeclient')

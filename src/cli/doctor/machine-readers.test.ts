@@ -17,6 +17,8 @@ import type { CommandContext } from '../context.ts'
 import type { DoctorReaders } from './finding.ts'
 import { machineReaders } from './machine-readers.ts'
 
+/** Nobody listens there. A port that was listened on until just now may be somebody else's already. */
+const closedPort = 1
 let folder: string
 let readers: DoctorReaders
 
@@ -62,7 +64,7 @@ describe('what the doctor looks at', () => {
     expect((await readers.presentedCertificate('127.0.0.1', port)).fingerprint).toBe(certificate.fingerprint)
     server.close()
     await once(server, 'close')
-    await expect(readers.presentedCertificate('127.0.0.1', port)).rejects.toThrow('ECONNREFUSED')
+    await expect(readers.presentedCertificate('127.0.0.1', closedPort)).rejects.toThrow('ECONNREFUSED')
   })
 
   it('is what somebody answers to a question for the version', async () => {
@@ -80,13 +82,13 @@ describe('what the doctor looks at', () => {
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
-    const ask = async () => await readers.versionAnswer('127.0.0.1', port)
+    const ask = async (asked = port) => await readers.versionAnswer('127.0.0.1', asked)
     expect(await ask()).toEqual({ code: 503, message: 'away' })
     expect([await ask(), await ask()]).toEqual([{ code: 503 }, { code: 503 }])
     await expect(ask()).rejects.toThrow('the answer is too long')
     server.close()
     await once(server, 'close')
-    await expect(ask()).rejects.toThrow('ECONNREFUSED')
+    await expect(ask(closedPort)).rejects.toThrow('ECONNREFUSED')
   })
 
   it('is what tools print, or why they do not', async () => {
@@ -104,6 +106,6 @@ describe('what the doctor looks at', () => {
   })
 
   it('is the time of a hub, unless nobody answers', async () => {
-    await expect(readers.hubTimeMs(['https://127.0.0.1:1'])).rejects.toThrow('127.0.0.1')
+    await expect(readers.hubTimeMs([`https://127.0.0.1:${closedPort}`])).rejects.toThrow('127.0.0.1')
   })
 })

@@ -52,18 +52,6 @@ async function endOf(socket: Socket): Promise<string> {
   })
 }
 
-async function eventually(check: () => void | Promise<void>): Promise<void> {
-  for (let turn = 0; ; turn++) {
-    try {
-      await check()
-      return
-    } catch (error) {
-      if (turn === 500) throw error
-      await new Promise(setImmediate)
-    }
-  }
-}
-
 describe('a forward', () => {
   it('carries bytes both ways, each half by itself', async () => {
     const { forward } = await startForward()
@@ -77,7 +65,7 @@ describe('a forward', () => {
     socket.end('question')
     expect(await collectText(socket)).toBe('answer to question')
     expect(targets).toEqual(['kube-apiserver'])
-    await eventually(() => expect(forward.status).toMatchObject({ connections: 0, lastError: undefined }))
+    await expect.poll(() => forward.status).toMatchObject({ connections: 0, lastError: undefined })
     expect(await world.metric('causeway_edge_forward_bytes_total')).toEqual({ up: 8, down: 18 })
     expect(await world.metric('causeway_edge_forward_connections_total')).toEqual({ ok: 1 })
   })
@@ -113,7 +101,7 @@ describe('a forward', () => {
     const { forward } = await startForward()
     world.onOpen = (open) => open.refuse('denied', 'not for you')
     expect(await endOf(client(forward))).toBe('ECONNRESET')
-    await eventually(() => expect(forward.status.lastError).toBe('not for you'))
+    await expect.poll(() => forward.status.lastError).toBe('not for you')
   })
 
   it('resets a client whose session dies', async () => {
@@ -137,10 +125,10 @@ describe('a forward', () => {
       },
     })
     const socket = client(forward)
-    await eventually(() => expect(signal).toBeDefined())
+    await expect.poll(() => signal).toBeDefined()
     socket.resetAndDestroy()
-    await eventually(() => expect(signal?.aborted).toBe(true))
-    await eventually(() => expect(forward.status.connections).toBe(0))
+    await expect.poll(() => signal?.aborted).toBe(true)
+    await expect.poll(() => forward.status.connections).toBe(0)
   })
 
   it('takes no more connections than its limits', async () => {
@@ -148,17 +136,15 @@ describe('a forward', () => {
     const opens: (() => void)[] = []
     world.onOpen = (open) => opens.push(() => open.accept())
     const first = client(forward)
-    await eventually(() => expect(opens).toHaveLength(1))
+    await expect.poll(() => opens).toHaveLength(1)
     expect(await endOf(client(forward))).toBe('ECONNRESET')
     expect(forward.status.lastError).toBe('1 connections wait for an answer; more are not taken')
     opens[0]?.()
-    await eventually(async () =>
-      expect(await world.metric('causeway_edge_forward_connections_total')).toEqual({ limit: 1, ok: 1 }),
-    )
+    await expect.poll(() => world.metric('causeway_edge_forward_connections_total')).toEqual({ limit: 1, ok: 1 })
     const second = client(forward)
-    await eventually(() => expect(opens).toHaveLength(2))
+    await expect.poll(() => opens).toHaveLength(2)
     opens[1]?.()
-    await eventually(() => expect(forward.status.connections).toBe(2))
+    await expect.poll(() => forward.status.connections).toBe(2)
     expect(await endOf(client(forward))).toBe('ECONNRESET')
     expect(forward.status.lastError).toBe('2 connections are open; more are not taken')
     for (const socket of [first, second]) socket.destroy()

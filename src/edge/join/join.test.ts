@@ -14,6 +14,8 @@ import { type JoinOptions, type JoinProgress, joinHub } from './join.ts'
 import { explainJoinFailure, JOIN_STEPS, JoinError } from './join-error.ts'
 
 const paths = edgePaths('/d')
+/** Nobody listens there. The port of a hub that was stopped may be somebody else's already. */
+const nobody = 'https://127.0.0.1:1'
 let clock: ManualClock
 let hub: EdgeHub
 let disk: FragileDisk
@@ -123,12 +125,8 @@ describe('a join', () => {
   })
 
   it('goes on to the next hub when one is away', async () => {
-    const gone = await anotherHub()
-    const url = gone.url
-    await gone.stop()
-    others.length = 0
-    const { identity } = await join({ hubs: [url, hub.url] })
-    expect(identity.record.hubs).toEqual([url, hub.url])
+    const { identity } = await join({ hubs: [nobody, hub.url] })
+    expect(identity.record.hubs).toEqual([nobody, hub.url])
   })
 })
 
@@ -225,11 +223,7 @@ describe('a join fails with the step, the reason and what to do', () => {
   })
 
   it('for nobody who listens', async () => {
-    const { url } = hub
-    const token = await text(hub.mint())
-    await hub.stop()
-    expect(await failure({ hubs: [url], token })).toMatchObject({ step: 2, code: 'refused' })
-    await hub.stop()
+    expect(await failure({ hubs: [nobody] })).toMatchObject({ step: 2, code: 'refused' })
   })
 
   it.each([
@@ -343,11 +337,8 @@ describe('joining again', () => {
 
   it('with a good identity and no hub in reach keeps both identity and token', async () => {
     await join()
-    const { url } = hub
-    const token = await text(hub.mint())
-    await hub.stop()
     const before = disk.content()
-    const result = await join({ hubs: [url], token })
+    const result = await join({ hubs: [nobody] })
     expect(result).toMatchObject({ outcome: 'unchecked', identity: { node: 'edge-1' } })
     expect(result.uncheckedBecause).toContain('ECONNREFUSED')
     expect(disk.content()).toEqual(before)

@@ -223,7 +223,7 @@ describe('a stop', () => {
     const credential = await joined(world, 'edge-1')
     for (const http2 of [false, true]) await ask(world, { path: '/v1/node', credential, http2 })
     await eventually(async () => expect(await metric(world, 'causeway_hub_connections')).toBe(0))
-    expect(world.clock.pending).toBe(0)
+    await eventually(() => expect(world.clock.pending).toBe(0))
     await world.running.stop(deadline().signal)
   })
 })

@@ -22,7 +22,7 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 const editor = 'sed -i s/before/after/'
 const maxOutputBytes = 16 * 1024 * 1024
 /** A command that waits for what never comes must not hold up the rest. */
-const commandTimeoutMs = 30_000
+const commandTimeoutMs = 90_000
 
 export function parseGroups(text: string): Group[] {
   const groups: { name: string; lines: string[] }[] = []

@@ -25,7 +25,10 @@ func main() {
 	config := yamux.DefaultConfig()
 	config.EnableKeepAlive = false
 	config.MaxStreamWindowSize = 4 << 20
-	config.StreamCloseTimeout = 200 * time.Millisecond
+	// How long the other half of a stream may stay open after its own.
+	config.StreamCloseTimeout, err = time.ParseDuration(os.Args[3])
+	check(err)
+	config.ConnectionWriteTimeout = time.Minute
 	open := yamux.Client
 	if role == "server" {
 		open = yamux.Server
