@@ -173,7 +173,12 @@ export class EdgeNode {
 
   /** Waits for rules that send connections to the endpoint. */
   async untilTranslated(): Promise<void> {
-    await vi.waitFor(async () => expect(await this.rules()).toMatch(/dnat .*169\.254\.30\.10/), PATIENCE)
+    const isTranslated = /(dnat .*|--to-destination )169\.254\.30\.10/
+    await vi.waitFor(async () => {
+      // nft leaves out the targets of iptables where it cannot ask the kernel for their revisions.
+      const ofIptables = await this.network.run('iptables-save', '--table', 'nat')
+      expect(`${await this.rules()}${ofIptables.stdout}`).toMatch(isTranslated)
+    }, PATIENCE)
   }
 
   /** All rules of the kernel on the node, those of iptables included, without what they counted. */
