@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
 import { type Certificate, certificatePem, readCertificates } from '../identity/certificate.ts'
+import { UNREAD_REQUEST } from '../kube/request-info.ts'
 import type { Exchange } from '../serving/exchange.ts'
 import { Listener, type TlsFiles } from '../serving/listener.ts'
 import type { Clock } from '../telemetry/clock.ts'
@@ -181,6 +182,7 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
     reader,
     writer,
     clock,
+    authorizer,
     special: async (context, info) =>
       (await reviews.handle(context, info)) ||
       (await tokenSubresource.handle(context, info)) ||
@@ -320,8 +322,7 @@ function contextOf(exchange: Exchange, clock: Clock): RequestContext {
     responseHeaders: {},
     warnings: new Set(),
     auditId: '',
-    info: { kind: 'non-resource', path: '', verb: '' },
-    query: new URLSearchParams(),
+    ...UNREAD_REQUEST,
     user: anonymousUser,
     signal: exchange.closed,
   }

@@ -2,7 +2,7 @@
  * What a request is about: verb, resource, namespace and name, exactly as an API server reads them from method, path
  * and query. Authorization, caching and filters all decide on this reading, so it must not differ in any corner.
  */
-import { decodeEscapes, firstValue, hasBrokenEscape, isSet, parseQuery, type Query } from './request-info-query.ts'
+import { EMPTY_QUERY, hasBrokenEscape, parseQuery, type RequestQuery } from './request-query.ts'
 import { parseFieldSelector, requiresExactMatch } from './selectors/field.ts'
 import { parseLabelSelector } from './selectors/label.ts'
 import { parseInt64 } from './selectors/label-requirement.ts'
@@ -39,10 +39,15 @@ export interface ResourceRequest {
   readonly namespace: string
   readonly resource: string
   readonly subresource: string
+  /** Of a list or a watch: the only object that may be shown, by the path or by a field selector. */
   readonly name: string
   /** The path from the resource on. */
   readonly parts: readonly string[]
-  /** Unparsed; only for list, watch and deletecollection. */
+  /** Whether the path leads through a namespace, and does not end with it. */
+  readonly isInNamespace: boolean
+  /** The old paths of watches, `/api/v1/watch/...`. */
+  readonly isWatchPath: boolean
+  /** Unparsed; only for list, watch and deletecollection, and not for the old paths of watches. */
   readonly fieldSelector: string
   readonly labelSelector: string
 }
@@ -65,10 +70,40 @@ export interface RequestTarget {
   readonly query?: string
 }
 
+/** All that stands in the target of a request. Whoever decides about a request, or carries it out, decides on this. */
+export interface RequestReading {
+  readonly info: RequestInfo
+  readonly query: RequestQuery
+}
+
 /** Throws a 400 for a target that is not a URL, a 500 for `watch` or `proxy` without a resource, as API servers do. */
-export function parseRequestInfo(target: RequestTarget): RequestInfo {
+export function readRequest(target: RequestTarget): RequestReading {
   const { rawPath, rawQuery } = splitTarget(target)
-  const path = decodeEscapes(rawPath, 'path')
+  const query = parseQuery(rawQuery)
+  return { info: readPath(decodePath(rawPath), query, target), query }
+}
+
+/** What is known of a request that could not be read. */
+export const UNREAD_REQUEST: RequestReading = {
+  info: { kind: 'non-resource', path: '', verb: '' },
+  query: EMPTY_QUERY,
+}
+
+/** For those to whom the query means nothing further. */
+export function parseRequestInfo(target: RequestTarget): RequestInfo {
+  return readRequest(target).info
+}
+
+/** Bytes that are not UTF-8 have no faithful text, and two different ones must never look alike: they are refused. */
+function decodePath(rawPath: string): string {
+  try {
+    return decodeURIComponent(rawPath)
+  } catch (error) {
+    throw badRequest('the path of the request is not valid UTF-8 after percent-decoding', { cause: error })
+  }
+}
+
+function readPath(path: string, query: RequestQuery, target: RequestTarget): RequestInfo {
   const parts = splitPath(path)
   const [prefix] = parts
   const isGrouped = prefix === 'apis'
@@ -77,8 +112,8 @@ export function parseRequestInfo(target: RequestTarget): RequestInfo {
   }
   const [apiGroup = '', apiVersion = ''] = isGrouped ? parts.slice(1) : ['', parts[1]]
   const subject = readSubject(parts.slice(isGrouped ? 3 : 2), target)
-  const { namespace, resource, subresource, parts: steps } = subject.names
-  const { verb, name, fieldSelector, labelSelector } = refineVerb(subject, rawQuery)
+  const { namespace, resource, subresource, parts: steps, isInNamespace } = subject.names
+  const { verb, name, fieldSelector, labelSelector } = refineVerb(subject, query)
   // Field by field: objects made of two spreads each get a shape of their own, and everybody who reads one is slower for it.
   return {
     kind: 'resource',
@@ -91,6 +126,8 @@ export function parseRequestInfo(target: RequestTarget): RequestInfo {
     name,
     subresource,
     parts: steps,
+    isInNamespace,
+    isWatchPath: subject.isByPath && verb === 'watch',
     verb,
     fieldSelector,
     labelSelector,
@@ -99,7 +136,9 @@ export function parseRequestInfo(target: RequestTarget): RequestInfo {
 
 interface Subject {
   readonly verb: ResourceVerb
-  readonly names: Pick<ResourceRequest, 'namespace' | 'resource' | 'subresource' | 'name' | 'parts'>
+  /** The path names the verb. */
+  readonly isByPath: boolean
+  readonly names: Pick<ResourceRequest, 'namespace' | 'resource' | 'subresource' | 'name' | 'parts' | 'isInNamespace'>
 }
 
 const methodVerbs: ReadonlyMap<string, ResourceVerb> = new Map([
@@ -116,12 +155,12 @@ function readSubject(parts: readonly string[], { method, path }: RequestTarget):
   const [first] = parts
   if (first !== 'watch' && first !== 'proxy') {
     const verb = methodVerbs.get(method) ?? ''
-    return { verb, names: readNames(parts, verb) }
+    return { verb, isByPath: false, names: readNames(parts, verb) }
   }
   if (parts.length < 2) {
     throw internalError(`failed to create RequestInfo: unable to determine kind and namespace from url, ${path}`)
   }
-  return { verb: first, names: readNames(parts.slice(1), first) }
+  return { verb: first, isByPath: true, names: readNames(parts.slice(1), first) }
 }
 
 /** Subresources of a namespace; anything else after its name is a resource inside it. */
@@ -130,42 +169,41 @@ export const NAMESPACE_SUBRESOURCES: readonly string[] = ['status', 'finalize']
 function readNames(given: readonly string[], verb: ResourceVerb): Subject['names'] {
   const [first, second = '', third] = given
   const namespace = first === 'namespaces' ? second : ''
-  const isInside = first === 'namespaces' && third !== undefined && !NAMESPACE_SUBRESOURCES.includes(third)
-  const parts = isInside ? given.slice(2) : given
+  const isInNamespace = first === 'namespaces' && third !== undefined && !NAMESPACE_SUBRESOURCES.includes(third)
+  const parts = isInNamespace ? given.slice(2) : given
   const [resource = '', name = '', subresource = ''] = parts
-  return { namespace, resource, name, subresource: verb === 'proxy' ? '' : subresource, parts }
+  return { namespace, resource, name, subresource: verb === 'proxy' ? '' : subresource, parts, isInNamespace }
 }
 
 type RefinedVerb = Pick<ResourceRequest, 'verb' | 'name' | 'fieldSelector' | 'labelSelector'>
 
 /** Without a name, a get is a list or a watch and a delete is a deletecollection. */
-function refineVerb({ verb, names }: Subject, rawQuery: string): RefinedVerb {
+function refineVerb({ verb, names }: Subject, query: RequestQuery): RefinedVerb {
   const isCollection = names.name === '' && (verb === 'get' || verb === 'delete')
   if (!isCollection) return { verb, name: names.name, fieldSelector: '', labelSelector: '' }
-  const query = parseQuery(rawQuery)
   return {
     ...(verb === 'delete' ? ({ verb: 'deletecollection', name: '' } as const) : readOrWatch(query)),
-    fieldSelector: firstValue(query, 'fieldSelector') ?? '',
-    labelSelector: firstValue(query, 'labelSelector') ?? '',
+    fieldSelector: query.first('fieldSelector') ?? '',
+    labelSelector: query.first('labelSelector') ?? '',
   }
 }
 
-function readOrWatch(query: Query): Pick<ResourceRequest, 'verb' | 'name'> {
-  return { verb: isSet(query, 'watch') ? 'watch' : 'list', name: selectedName(query) }
+function readOrWatch(query: RequestQuery): Pick<ResourceRequest, 'verb' | 'name'> {
+  return { verb: query.isSet('watch') ? 'watch' : 'list', name: selectedName(query) }
 }
 
 /**
  * A list or watch of `metadata.name=x` is a request for x, which lets a role for one name allow it. Only if the whole
  * query is sound: the server forgets the name when it cannot decode any of the options.
  */
-function selectedName(query: Query): string {
+function selectedName(query: RequestQuery): string {
   try {
-    parseLabelSelector(firstValue(query, 'labelSelector') ?? '')
+    parseLabelSelector(query.first('labelSelector') ?? '')
     for (const option of ['limit', 'timeoutSeconds']) {
-      const value = firstValue(query, option)
+      const value = query.first(option)
       if (value !== undefined && parseInt64(value) === undefined) return ''
     }
-    const name = requiresExactMatch(parseFieldSelector(firstValue(query, 'fieldSelector') ?? ''), 'metadata.name')
+    const name = requiresExactMatch(parseFieldSelector(query.first('fieldSelector') ?? ''), 'metadata.name')
     return name !== undefined && isPathSegment(name) ? name : ''
   } catch (error) {
     if (error instanceof ApiError) return ''

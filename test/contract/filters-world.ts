@@ -6,7 +6,7 @@ import { createFilterMetrics } from '../../src/edge/filters/filter-metrics.ts'
 import type { AnswerHead, FilteredBody, FilterPlan, FilterRequest } from '../../src/edge/filters/filter-plan.ts'
 import { ResponseFilters, type ResponseFiltersOptions } from '../../src/edge/filters/response-filters.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
-import { parseRequestInfo } from '../../src/kube/request-info.ts'
+import { readRequest } from '../../src/kube/request-info.ts'
 import { ManualClock } from '../../src/telemetry/clock.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { endpoint } from './filters-objects.ts'
@@ -74,8 +74,7 @@ const plainHead: AnswerHead = { status: 200, contentType: 'application/json', co
 
 export function filterRequest(path: string, user: string, userAgent = 'test/1'): FilterRequest {
   return {
-    info: parseRequestInfo({ method: 'GET', path }),
-    query: path.split('?')[1] ?? '',
+    ...readRequest({ method: 'GET', path }),
     caller: user,
     isNode: user === 'node',
     userAgent,

@@ -45,6 +45,18 @@ const BANS: readonly Ban[] = [
   { pattern: /\b(?:setTimeout|setInterval)\b/g, allowedIn: onlyTheClock, reason: USE_THE_CLOCK },
   { pattern: /\bAbortSignal\.timeout\b/g, allowedIn: onlyTheClock, reason: USE_THE_CLOCK },
   {
+    pattern: /\bURLSearchParams\b|\.searchParams\b|\bquerystring\b/g,
+    // Its query decides about nothing but how much is shown to whoever may ask.
+    allowedIn: (path) => path === 'src/telemetry/health-server.ts',
+    reason: 'a request is read once (readRequest in src/kube/request-info.ts), and other readers see another request',
+  },
+  {
+    pattern: /\bparseQuery\(/g,
+    allowedIn: (path) =>
+      ['src/kube/request-query.ts', 'src/kube/request-info.ts', 'src/hub/konnectivity/identifiers.ts'].includes(path),
+    reason: 'the query of a request comes with its reading (readRequest in src/kube/request-info.ts)',
+  },
+  {
     pattern: /\bprocess\.exit\b/g,
     allowedIn: (path) => path.startsWith('src/cli/'),
     reason: 'only the command line ends the process; everything else throws or reports',

@@ -1,4 +1,5 @@
 /** What is asked of an authorizer, and what it answers. */
+import { accessDenied } from '../../kube/status/index.ts'
 import type { UserInfo } from './user.ts'
 
 export interface ResourceAttributes {
@@ -51,6 +52,12 @@ export interface Authorizer {
   authorize(attributes: Attributes): Decision
   /** The rules that apply to a user in a namespace, for SelfSubjectRulesReview. */
   rulesFor(user: UserInfo, namespace: string): RuleListing
+}
+
+/** Throws the refusal, unless all is well. For rights that a request turns out to need on its way. */
+export function allow(authorizer: Authorizer, attributes: Attributes): void {
+  const { verdict, reason } = authorizer.authorize(attributes)
+  if (verdict !== 'allow') throw accessDenied(attributes.user.name, attributes, reason)
 }
 
 export const ALLOWED: Decision = { verdict: 'allow', reason: '' }

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { parseRequestInfo } from '../../kube/request-info.ts'
+import { EMPTY_QUERY } from '../../kube/request-query.ts'
 import { type Exchange, RequestHeaders, type ResponseStream } from '../../serving/exchange.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
@@ -102,7 +103,7 @@ function contextOf(method: string, target: string, headers: Record<string, strin
     warnings: new Set(),
     auditId: '',
     info: parseRequestInfo({ method: 'GET', path: '/' }),
-    query: new URLSearchParams(),
+    query: EMPTY_QUERY,
     user: anonymousUser,
     signal: exchange.closed,
   }

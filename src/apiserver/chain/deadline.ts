@@ -45,8 +45,8 @@ export function withDeadline(clock: Clock): Filter {
 }
 
 function limitOf({ query }: RequestContext): number {
-  const given = query.get('timeout')
-  if (given === null || given === '') return MAX_REQUEST_MS
+  const given = query.first('timeout')
+  if (given === undefined || given === '') return MAX_REQUEST_MS
   const nanoseconds = parseDuration(given)
   if (nanoseconds === undefined)
     throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(given)}`)

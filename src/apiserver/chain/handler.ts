@@ -1,5 +1,6 @@
 /** The one signature of everything that a request passes through. */
 import type { RequestInfo } from '../../kube/request-info.ts'
+import type { RequestQuery } from '../../kube/request-query.ts'
 import type { Status } from '../../kube/status/index.ts'
 import type { Exchange, ResponseHeaders } from '../../serving/exchange.ts'
 import type { Decision } from '../auth/authorizer.ts'
@@ -17,10 +18,9 @@ export interface RequestContext {
   /** Texts for `Warning` headers, each once. */
   readonly warnings: Set<string>
   auditId: string
-  /** Set by the request info filter. */
+  /** Set, with `query`, by the request info filter: the one reading of the target. */
   info: RequestInfo
-  /** The query of the target, parsed once. */
-  query: URLSearchParams
+  query: RequestQuery
   /** Set by the authentication filter; anonymous before. After impersonation, whom the caller plays. */
   user: UserInfo
   /** Who really asks, where `user` is somebody that the caller plays. */

@@ -1,11 +1,13 @@
 /** Reads what the request is about; everything after decides on this reading and never on the target itself. */
-import { parseRequestInfo } from '../../kube/request-info.ts'
+import { readRequest } from '../../kube/request-info.ts'
+import { badRequest } from '../../kube/status/index.ts'
 import type { Filter } from './handler.ts'
 
 export const withRequestInfo: Filter = (next) => async (context) => {
   const { method, target } = context.exchange
-  context.info = parseRequestInfo({ method, path: target })
-  const mark = target.indexOf('?')
-  context.query = new URLSearchParams(mark === -1 ? '' : target.slice(mark + 1))
+  const { info, query } = readRequest({ method, path: target })
+  if (!query.isText) throw badRequest('the query of the request is not valid UTF-8 after percent-decoding')
+  context.info = info
+  context.query = query
   await next(context)
 }

@@ -8,6 +8,7 @@ import type { ResourceRequest } from '../../kube/request-info.ts'
 import { findResource } from '../../kube/schema/catalogue.ts'
 import { badRequest, isNotFound, successStatus } from '../../kube/status/index.ts'
 import type { Clock } from '../../telemetry/clock.ts'
+import { type Authorizer, allow } from '../auth/authorizer.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import { encodeBody } from '../serving/encode-body.ts'
 import { respond, respondStream } from '../serving/respond.ts'
@@ -40,6 +41,7 @@ export interface CoreParts {
   readonly reader: Reader
   readonly writer: Writer
   readonly clock: Clock
+  readonly authorizer: Authorizer
   /** Resources that keep nothing, and subresources with a life of their own. False: not one of them. */
   special(context: RequestContext, info: ResourceRequest): Promise<boolean>
 }
@@ -81,7 +83,7 @@ export class CoreHandler {
       case 'create':
         return await this.#create(context, resource)
       case 'update':
-        return await this.#update(context, resource)
+        return await this.#update(context, info, resource)
       case 'patch':
         return await this.#patch(context, resource)
       case 'delete':
@@ -104,17 +106,17 @@ export class CoreHandler {
     )
   }
 
-  async #list(context: RequestContext, { namespace }: ResourceRequest, resource: Resource): Promise<void> {
+  async #list(context: RequestContext, info: ResourceRequest, resource: Resource): Promise<void> {
     const output = this.#negotiate(context, BUILT_IN_COLLECTION, false)
-    const options = readCollectionOptions(context.query, resource.kind, false)
-    const { items, metadata } = await this.#parts.reader.list(resource, namespace, options, context.signal)
+    const options = readCollectionOptions({ info, query: context.query }, resource.kind, false)
+    const { items, metadata } = await this.#parts.reader.list(resource, info.namespace, options, context.signal)
     await respondList(context, contentType(output), items, metadata, this.#outputContext(resource, output))
   }
 
-  async #watch(context: RequestContext, { namespace }: ResourceRequest, resource: Resource): Promise<void> {
+  async #watch(context: RequestContext, info: ResourceRequest, resource: Resource): Promise<void> {
     const { cache, store, clock, reader } = this.#parts
     const output = this.#negotiate(context, BUILT_IN_COLLECTION, true)
-    const options = readCollectionOptions(context.query, resource.kind, true)
+    const options = readCollectionOptions({ info, query: context.query }, resource.kind, true)
     if (options.sendInitialEvents === true || options.resourceVersion === '') {
       await reader.catchUp(options.resourceVersion, context.signal)
     }
@@ -123,7 +125,7 @@ export class CoreHandler {
     const queue = new WatchQueue(stream, () => slow.abort())
     const watch = new Watch({
       collection: cache.collection(resource.keyPrefix),
-      prefix: collectionPrefix(resource, namespace),
+      prefix: collectionPrefix(resource, info.namespace),
       selection: selectionOf(resource.kind, options.labels, options.fields),
       options,
       output: this.#outputContext(resource, output),
@@ -142,15 +144,24 @@ export class CoreHandler {
     await this.#sendItem(context, 201, item, resource, output)
   }
 
-  async #update(context: RequestContext, resource: Resource): Promise<void> {
-    const { writer } = this.#parts
+  async #update(context: RequestContext, info: ResourceRequest, resource: Resource): Promise<void> {
+    const { writer, authorizer } = this.#parts
     const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
     const request = writeRequestOf(context, resource)
     const object = toStored(await readObject(context, resource), resource.storedApiVersion)
     checkName(object, request.name)
     const allowsCreate = writer.parts.strategyOf(resource).allowsCreateOnUpdate === true && request.subresource === ''
-    const create = allowsCreate ? () => createObject(writer, structuredClone(object), request) : undefined
-    const { item, created } = await updateObject(writer, request, () => structuredClone(object), create)
+    const create = async (): Promise<Item> => {
+      // So far only the update was allowed.
+      allow(authorizer, { ...info, user: context.user, verb: 'create' })
+      return await createObject(writer, structuredClone(object), request)
+    }
+    const { item, created } = await updateObject(
+      writer,
+      request,
+      () => structuredClone(object),
+      allowsCreate ? create : undefined,
+    )
     await this.#sendItem(context, created ? 201 : 200, item, resource, output)
   }
 
@@ -181,11 +192,11 @@ export class CoreHandler {
     await respond(context, 200, contentType(output), body)
   }
 
-  async #deleteCollection(context: RequestContext, { namespace }: ResourceRequest, resource: Resource): Promise<void> {
+  async #deleteCollection(context: RequestContext, info: ResourceRequest, resource: Resource): Promise<void> {
     const output = this.#negotiate(context, BUILT_IN_COLLECTION, false)
     const { options: deleteOptions, dryRun } = await readDeleteOptions(context)
-    const options = readCollectionOptions(context.query, resource.kind, false)
-    const { items, metadata } = await this.#parts.reader.list(resource, namespace, options, context.signal)
+    const options = readCollectionOptions({ info, query: context.query }, resource.kind, false)
+    const { items, metadata } = await this.#parts.reader.list(resource, info.namespace, options, context.signal)
     const base = writeRequestOf(context, resource)
     for (const item of items) {
       const { name = '', namespace: itemNamespace = '' } = item.object().metadata ?? {}
@@ -199,8 +210,8 @@ export class CoreHandler {
     const request = {
       accept: exchange.headers.get('accept'),
       userAgent: exchange.headers.get('user-agent'),
-      pretty: query.get('pretty') ?? undefined,
-      includeObject: query.get('includeObject') ?? undefined,
+      pretty: query.first('pretty'),
+      includeObject: query.first('includeObject'),
       stream,
     }
     return this.#negotiations.negotiate(request, offer)

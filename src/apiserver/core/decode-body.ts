@@ -72,7 +72,7 @@ export function conform(
 }
 
 export function fieldValidationOf({ query }: RequestContext): FieldValidation {
-  const value = query.get('fieldValidation') ?? ''
+  const value = query.first('fieldValidation') ?? ''
   if (value === '') return 'Warn'
   if (value === 'Ignore' || value === 'Warn' || value === 'Strict') return value
   throw badRequest(

@@ -65,7 +65,7 @@ function openApiAnswer(
 ): DocumentAnswer | undefined {
   return openApi.openApiDocument(path, {
     accept: exchange.headers.get('accept') ?? '',
-    hash: query.get('hash') ?? '',
+    hash: query.first('hash') ?? '',
     ifNoneMatch: exchange.headers.get('if-none-match') ?? '',
   })
 }
@@ -79,7 +79,7 @@ function discoveryAnswer(
   const output = discovery.negotiate(path, {
     accept: exchange.headers.get('accept'),
     userAgent: exchange.headers.get('user-agent'),
-    pretty: query.get('pretty') ?? undefined,
+    pretty: query.first('pretty'),
     stream: false,
   })
   return discovery.discoveryDocument(path, output, exchange.headers.get('if-none-match'))

@@ -1,5 +1,7 @@
 /** Health and metrics on the API server's own port, under its own authorization; any method will do, as everywhere. */
+
 import type { Registry } from 'prom-client'
+import type { RequestQuery } from '../../kube/request-query.ts'
 import { type HealthChecks, type HealthQuestion, renderHealth } from '../../telemetry/health.ts'
 import type { Delegate } from '../delegation/delegate.ts'
 import { respond } from '../serving/respond.ts'
@@ -37,9 +39,9 @@ async function wholeAnswer(
   health: HealthChecks,
   question: HealthQuestion,
   endpoint: string,
-  query: URLSearchParams,
+  query: RequestQuery,
 ): Promise<HealthAnswer> {
-  const report = await health.report(question, query.getAll('exclude'))
+  const report = await health.report(question, query.all('exclude'))
   return { ok: report.ok, text: renderHealth(endpoint, report, query.has('verbose')) }
 }
 

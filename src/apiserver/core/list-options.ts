@@ -1,11 +1,16 @@
 /** The options of list, watch and deletecollection, read and checked as an API server does. */
 
+import type { ResourceRequest } from '../../kube/request-info.ts'
+import type { RequestQuery } from '../../kube/request-query.ts'
 import {
   checkSelectableFields,
   type FieldSelector,
+  fieldSelector,
+  isEmptyFieldSelector,
   type LabelSelector,
   parseFieldSelector,
   parseLabelSelector,
+  requiresExactMatch,
 } from '../../kube/selectors/index.ts'
 import {
   badRequest,
@@ -15,7 +20,14 @@ import {
   invalidField,
   notSupportedField,
 } from '../../kube/status/index.ts'
+import { flagParameter, integerParameter } from './query-values.ts'
 import { selectableFields } from './selectable-fields.ts'
+
+/** A request for a collection, as it was read at the door. */
+export interface CollectionReading {
+  readonly info: Pick<ResourceRequest, 'name'>
+  readonly query: RequestQuery
+}
 
 export interface CollectionOptions {
   readonly labels: LabelSelector
@@ -30,24 +42,38 @@ export interface CollectionOptions {
   readonly timeoutSeconds: number | undefined
 }
 
-export function readCollectionOptions(query: URLSearchParams, kind: string, isWatch: boolean): CollectionOptions {
-  const fields = parseFieldSelector(query.get('fieldSelector') ?? '')
+export function readCollectionOptions(
+  { info, query }: CollectionReading,
+  kind: string,
+  isWatch: boolean,
+): CollectionOptions {
+  const fields = narrowedTo(info.name, parseFieldSelector(query.first('fieldSelector') ?? ''))
   checkSelectableFields(fields, selectableFields(kind))
-  const match = query.get('resourceVersionMatch') ?? ''
+  const match = query.first('resourceVersionMatch') ?? ''
   const options = {
-    labels: parseLabelSelector(query.get('labelSelector') ?? ''),
+    labels: parseLabelSelector(query.first('labelSelector') ?? ''),
     fields,
-    limit: integer(query, 'limit') ?? 0,
-    continueToken: query.get('continue') ?? '',
-    resourceVersion: query.get('resourceVersion') ?? '',
+    limit: integerParameter(query, 'limit') ?? 0,
+    continueToken: query.first('continue') ?? '',
+    resourceVersion: query.first('resourceVersion') ?? '',
     resourceVersionMatch: match as CollectionOptions['resourceVersionMatch'],
-    sendInitialEvents: flag(query, 'sendInitialEvents'),
-    allowBookmarks: flag(query, 'allowWatchBookmarks') === true,
-    timeoutSeconds: integer(query, 'timeoutSeconds'),
+    sendInitialEvents: flagParameter(query, 'sendInitialEvents'),
+    allowBookmarks: flagParameter(query, 'allowWatchBookmarks') === true,
+    timeoutSeconds: integerParameter(query, 'timeoutSeconds'),
   }
   const errors = isWatch ? watchErrors(options) : listErrors(options)
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', errors)
   return options
+}
+
+/**
+ * Only the object with this name, where the request has one: the caller was let in for that object and no other. The name
+ * came by the path or by the selector itself.
+ */
+function narrowedTo(name: string, fields: FieldSelector): FieldSelector {
+  if (name === '' || requiresExactMatch(fields, 'metadata.name') === name) return fields
+  if (isEmptyFieldSelector(fields)) return fieldSelector([{ field: 'metadata.name', operator: '=', value: name }])
+  throw badRequest("fieldSelector metadata.name doesn't match requested name")
 }
 
 /** The revision a client names; undefined for "any" and "the latest". */
@@ -106,19 +132,4 @@ function watchErrors(options: CollectionOptions): FieldError[] {
     errors.push(notSupportedField('resourceVersionMatch', match, ['NotOlderThan']))
   }
   return errors
-}
-
-function integer(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name)
-  if (text === null || text === '') return undefined
-  if (!/^-?[0-9]{1,15}$/.test(text))
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
-  return Number(text)
-}
-
-/** Absent is not false; an empty value is true, as is everything that is no word for false. */
-function flag(query: URLSearchParams, name: string): boolean | undefined {
-  const text = query.get(name)
-  if (text === null) return undefined
-  return !['false', '0', 'f', 'F', 'False', 'FALSE'].includes(text)
 }

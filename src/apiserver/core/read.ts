@@ -31,7 +31,7 @@ export class Reader {
   }
 
   async get(resource: Resource, namespace: string, name: string, context: RequestContext): Promise<Item> {
-    await this.catchUp(context.query.get('resourceVersion') ?? '', context.signal)
+    await this.catchUp(context.query.first('resourceVersion') ?? '', context.signal)
     const item = this.#cache.collection(resource.keyPrefix).get(keyOf(resource, namespace, name))
     if (item === undefined) throw notFound(resource.groupResource, name)
     return item

@@ -68,7 +68,7 @@ export class Reviews {
       {
         accept: context.exchange.headers.get('accept'),
         userAgent: context.exchange.headers.get('user-agent'),
-        pretty: context.query.get('pretty') ?? undefined,
+        pretty: context.query.first('pretty'),
         stream: false,
       },
       BUILT_IN_OBJECT,

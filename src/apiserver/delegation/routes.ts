@@ -37,8 +37,8 @@ const doorMethods = { ...itemMethods, create: 'POST' }
 function resourceOffer(info: ResourceRequest): Offer {
   const { apiGroup, apiVersion } = info
   if (!servesVersion(apiGroup, apiVersion)) return servesGroup(apiGroup) ? none : 'unknown'
-  const { parts, inNamespace, isWatch } = splitPath(info)
-  const [resource = '', name, subresource, ...rest] = parts
+  const { isInNamespace: inNamespace, isWatchPath: isWatch } = info
+  const [resource = '', name, subresource, ...rest] = info.parts
   const row = findResource(apiGroup, apiVersion, resource)
   if (row === undefined) return none
   const isWhole = name === undefined && row.namespaced && !inNamespace
@@ -75,24 +75,6 @@ function doorOffer({ subresources = [] }: ResourceRow, name: string, rest: reado
 
 function pick(verbs: readonly string[], methods: Readonly<Record<string, string>>): Methods {
   return verbs.flatMap((verb) => methods[verb] ?? [])
-}
-
-interface SplitPath {
-  /** From the resource on. */
-  readonly parts: readonly string[]
-  readonly inNamespace: boolean
-  /** The old paths of watches, `/api/v1/watch/...`. */
-  readonly isWatch: boolean
-}
-
-function splitPath({ path, apiPrefix }: ResourceRequest): SplitPath {
-  const all = path.split('/').filter((part) => part !== '')
-  const afterVersion = all.slice(apiPrefix === 'api' ? 2 : 3)
-  const isWatch = afterVersion[0] === 'watch'
-  const parts = isWatch ? afterVersion.slice(1) : afterVersion
-  const [first, , third] = parts
-  const inNamespace = first === 'namespaces' && third !== undefined && third !== 'status' && third !== 'finalize'
-  return { parts: inNamespace ? parts.slice(2) : parts, inNamespace, isWatch }
 }
 
 /** What everybody may read; some of it only by a plain GET, as the real one has it. */

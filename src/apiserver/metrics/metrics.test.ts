@@ -1,13 +1,14 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { parseRequestInfo } from '../../kube/request-info.ts'
+import { EMPTY_QUERY } from '../../kube/request-query.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { MemoryStore } from '../storage/memory-store.ts'
 import { createMetrics } from './metrics.ts'
 import { addObjectMetrics } from './object-metrics.ts'
 import { measuredStore } from './store-metrics.ts'
 
-const query = new URLSearchParams()
+const query = EMPTY_QUERY
 const info = parseRequestInfo({ method: 'GET', path: '/api/v1/namespaces/n/pods/x' })
 const pod = 'verb="GET",group="",version="v1",resource="pods",subresource="",scope="resource",dry_run=""'
 

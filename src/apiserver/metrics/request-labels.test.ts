@@ -1,11 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseRequestInfo } from '../../kube/request-info.ts'
+import { readRequest } from '../../kube/request-info.ts'
 import { type RequestLabels, requestLabels } from './request-labels.ts'
 
 function labels(method: string, path: string): RequestLabels {
-  const query = new URLSearchParams(path.split('?')[1] ?? '')
-  return requestLabels(parseRequestInfo({ method, path }), query)
+  const { info, query } = readRequest({ method, path })
+  return requestLabels(info, query)
 }
 
 const pods = { group: '', version: 'v1', resource: 'pods', subresource: '', dry_run: '' } as const

@@ -3,6 +3,7 @@
  * client can make a label of.
  */
 import type { RequestInfo, ResourceRequest } from '../../kube/request-info.ts'
+import type { RequestQuery } from '../../kube/request-query.ts'
 import { findResource } from '../../kube/schema/catalogue.ts'
 
 export interface RequestLabels {
@@ -37,7 +38,7 @@ const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 /** Paths without a resource that have a label of their own, each with everything below it. */
 const paths = ['api', 'apis', 'openapi/v2', 'openapi/v3', 'openid', 'version', 'healthz', 'livez', 'readyz', 'metrics']
 
-export function requestLabels(info: RequestInfo, query: URLSearchParams): RequestLabels {
+export function requestLabels(info: RequestInfo, query: RequestQuery): RequestLabels {
   if (info.kind === 'non-resource') return nonResourceLabels(info.verb, info.path)
   const { apiGroup, apiVersion, resource, subresource } = info
   const row = findResource(apiGroup, apiVersion, resource)
@@ -51,7 +52,7 @@ export function requestLabels(info: RequestInfo, query: URLSearchParams): Reques
     resource,
     subresource: isKnown ? subresource : 'other',
     scope: scopeOf(info),
-    dry_run: query.get('dryRun') === 'All' ? 'All' : '',
+    dry_run: query.first('dryRun') === 'All' ? 'All' : '',
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { RequestInfo } from '../../kube/request-info.ts'
+import type { RequestQuery } from '../../kube/request-query.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import { REQUEST_LABEL_NAMES, type RequestLabels, requestLabels } from './request-labels.ts'
 
@@ -81,7 +82,7 @@ export class RequestMetrics {
   }
 
   /** Returns what is to be called when the request ends. */
-  longRunning(info: RequestInfo, query: URLSearchParams): () => void {
+  longRunning(info: RequestInfo, query: RequestQuery): () => void {
     const gauge = this.#longRunning.labels({ ...requestLabels(info, query) })
     gauge.inc()
     return () => gauge.dec()

@@ -14,7 +14,7 @@ export async function respondError(context: RequestContext, error: unknown): Pro
   const { encoding, pretty } = negotiateErrorOutput({
     accept: context.exchange.headers.get('accept'),
     userAgent: context.exchange.headers.get('user-agent'),
-    pretty: context.query.get('pretty') ?? undefined,
+    pretty: context.query.first('pretty'),
     stream: false,
   })
   const body = encodeBody(status as unknown as KubeObject, encoding, pretty)

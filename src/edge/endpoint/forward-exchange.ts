@@ -63,14 +63,14 @@ export async function forwardExchange(
 const filteredVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
 
 async function choosePlan(
-  { method, headers, target }: StreamingExchange,
-  { info, caller, key }: Entry,
+  { method, headers }: StreamingExchange,
+  { info, query, caller, key }: Entry,
   { filters, reviews }: ForwardOptions,
 ): Promise<FilterPlan | undefined> {
   if (method !== 'GET' || info?.kind !== 'resource' || !filteredVerbs.has(info.verb)) return undefined
   return await filters.choose({
     info,
-    query: target.includes('?') ? target.slice(target.indexOf('?') + 1) : '',
+    query,
     // A token is the same caller before and after its first answer, which the key for limits is not.
     caller: caller.kind === 'token' ? caller.hash : key.name,
     isNode: caller.kind === 'node',

@@ -1,5 +1,12 @@
 /** What is found out about a request before anything is done with it: who calls, for what, and by which connections. */
-import { isLongRunning, parseRequestInfo, type RequestInfo } from '../../kube/request-info.ts'
+import {
+  isLongRunning,
+  type RequestInfo,
+  type RequestReading,
+  readRequest,
+  UNREAD_REQUEST,
+} from '../../kube/request-info.ts'
+import type { RequestQuery } from '../../kube/request-query.ts'
 import { ApiError } from '../../kube/status/status.ts'
 import type { Exchange } from '../../serving/exchange.ts'
 import type { PoolName } from '../upstream/upstream.ts'
@@ -18,6 +25,7 @@ export interface Entry {
   readonly clientClass: ClientClass
   /** Undefined where an API server would not understand the path either: it says so itself. */
   readonly info: RequestInfo | undefined
+  readonly query: RequestQuery
   readonly isLong: boolean
 }
 
@@ -31,9 +39,10 @@ export function enter(exchange: Exchange, isUpgrade: boolean, { certificates, ac
   checkTarget(exchange.target)
   dropConnectionHeaders(exchange.headers)
   const caller = callerOf(certificates.of(exchange.peer), exchange.headers, isUpgrade)
-  const info = infoOf(exchange)
-  const isLong = info !== undefined && isLongRunning(info)
-  return { caller, ...standingOf(caller, exchange.peer.address, accepted), info, isLong }
+  const reading = read(exchange)
+  const isLong = reading !== undefined && isLongRunning(reading.info)
+  const { info, query } = reading ?? { info: undefined, query: UNREAD_REQUEST.query }
+  return { caller, ...standingOf(caller, exchange.peer.address, accepted), info, query, isLong }
 }
 
 const nodeKey: CallerKey = { name: 'node', standing: 'node' }
@@ -56,9 +65,9 @@ export function unprovenKey(address: string, standing: 'new' | 'anonymous'): Cal
   return { name: `address ${address}`, standing }
 }
 
-function infoOf({ method, target }: Exchange): RequestInfo | undefined {
+function read({ method, target }: Exchange): RequestReading | undefined {
   try {
-    return parseRequestInfo({ method, path: target })
+    return readRequest({ method, path: target })
   } catch (error) {
     if (error instanceof ApiError) return undefined
     throw error

@@ -1,12 +1,13 @@
 import { describe, expect, it, vi } from 'vitest'
 import { parseRequestInfo } from '../../kube/request-info.ts'
+import { EMPTY_QUERY } from '../../kube/request-query.ts'
 import { Components, claimedComponent } from './component.ts'
 
 const components = new Components(() => 'causeway-system')
 
 function request(user: string | undefined, userAgent: string, isNode = false) {
   const info = parseRequestInfo({ method: 'GET', path: '/api/v1/services' })
-  return { info, query: '', caller: 'test', isNode, userAgent, identify: vi.fn(async () => user) }
+  return { info, query: EMPTY_QUERY, caller: 'test', isNode, userAgent, identify: vi.fn(async () => user) }
 }
 
 describe('the claimed component', () => {

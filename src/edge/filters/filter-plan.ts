@@ -6,12 +6,12 @@
  */
 import type { Readable } from 'node:stream'
 import type { RequestInfo } from '../../kube/request-info.ts'
+import type { RequestQuery } from '../../kube/request-query.ts'
 
 /** A request whose answer may be filtered. HEAD requests have no body to filter: do not ask for them. */
 export interface FilterRequest {
   readonly info: RequestInfo
-  /** As it stood in the request, without the question mark. */
-  readonly query: string
+  readonly query: RequestQuery
   /** Who calls, in a text that is the same on all connections and never a secret. */
   readonly caller: string
   /** Whether the caller authenticated with this node's own client certificate. */

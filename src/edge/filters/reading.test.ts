@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { parseRequestInfo, type ResourceRequest } from '../../kube/request-info.ts'
+import { type ResourceRequest, readRequest } from '../../kube/request-info.ts'
 import { type Reading, readingOf } from './reading.ts'
 
 function reading(path: string, caller = 'node', component = 'kubelet'): Reading {
-  const query = path.split('?')[1] ?? ''
-  const info = parseRequestInfo({ method: 'GET', path }) as ResourceRequest
-  const request = { info, query, caller, isNode: false, userAgent: '', identify: () => Promise.resolve(undefined) }
+  const read = readRequest({ method: 'GET', path })
+  const info = read.info as ResourceRequest
+  const request = { ...read, caller, isNode: false, userAgent: '', identify: () => Promise.resolve(undefined) }
   return readingOf(request, info, component)
 }
 

@@ -4,8 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { ResourceRequest } from '../../kube/request-info.ts'
-import { firstValue, isSet, parseQuery, type Query } from '../../kube/request-info-query.ts'
-import { ApiError } from '../../kube/status/status.ts'
+import type { RequestQuery } from '../../kube/request-query.ts'
 import type { Component } from './filter.ts'
 import type { FilterRequest } from './filter-plan.ts'
 
@@ -25,29 +24,18 @@ export interface Reading {
 
 /** Selectors are compared as texts: clients list and watch with the same ones. */
 export function readingOf({ caller, query }: FilterRequest, info: ResourceRequest, component: Component): Reading {
-  const options = readQuery(query)
-  if (options === undefined || info.verb === 'get') return { kind: 'apart', key: '' }
-  const selectors = [firstValue(options, 'labelSelector') ?? '', firstValue(options, 'fieldSelector') ?? '']
+  if (!query.isText || info.verb === 'get') return { kind: 'apart', key: '' }
+  const selectors = [query.first('labelSelector') ?? '', query.first('fieldSelector') ?? '']
   const { apiGroup, apiVersion, resource, namespace, name } = info
   const parts = [caller, component, apiGroup, apiVersion, resource, namespace, name, ...selectors]
-  return { kind: kindOf(info, options), key: hash('sha256', JSON.stringify(parts)) }
+  return { kind: kindOf(info, query), key: hash('sha256', JSON.stringify(parts)) }
 }
 
-function kindOf({ verb }: ResourceRequest, options: Query): ReadingKind {
-  if (verb === 'list') return (firstValue(options, 'continue') ?? '') === '' ? 'whole' : 'page'
-  if (isSet(options, 'sendInitialEvents')) return 'whole'
-  const resourceVersion = firstValue(options, 'resourceVersion') ?? ''
+function kindOf({ verb }: ResourceRequest, query: RequestQuery): ReadingKind {
+  if (verb === 'list') return (query.first('continue') ?? '') === '' ? 'whole' : 'page'
+  if (query.isSet('sendInitialEvents')) return 'whole'
+  const resourceVersion = query.first('resourceVersion') ?? ''
   if (resourceVersion !== '' && resourceVersion !== '0') return 'resumed'
   // Without a version an API server sends what there is first, unless it is told not to.
-  return options.has('sendInitialEvents') ? 'apart' : 'whole'
-}
-
-/** undefined for a query that cannot be read: what it is worth the API server says. */
-function readQuery(query: string): Query | undefined {
-  try {
-    return parseQuery(query)
-  } catch (error) {
-    if (error instanceof ApiError) return undefined
-    throw error
-  }
+  return query.has('sendInitialEvents') ? 'apart' : 'whole'
 }

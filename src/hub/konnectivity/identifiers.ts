@@ -2,6 +2,8 @@
  * What an agent says it can reach, in its own words: `host=a&ipv4=10.0.0.1&cidr=10.1.0.0/24&default-route=true`. An agent may
  * write anything there; it counts as far as the Node it has proven to be says the same.
  */
+import { parseQuery, type RequestQuery } from '../../kube/request-query.ts'
+import { ApiError } from '../../kube/status/index.ts'
 import { parseHost } from '../routing/destination.ts'
 import type { NodeFacts } from '../routing/node-facts.ts'
 
@@ -16,13 +18,24 @@ export interface Identifier {
   readonly value: string
 }
 
-/** Kinds of later versions are passed over, as the stock server does. `undefined` for what is too long. */
+/** Kinds of later versions are passed over, as the stock server does. `undefined` for what is too long or cannot be read. */
 export function parseIdentifiers(text: string): Identifier[] | undefined {
+  const query = readQuery(text)
+  return query && kinds.flatMap((kind) => query.all(kind).map((value) => ({ kind, value }))).filter(hasValue)
+}
+
+function readQuery(text: string): RequestQuery | undefined {
   if (text.length > MAX_IDENTIFIERS_LENGTH) return undefined
-  return [...new URLSearchParams(text)].flatMap(([name, value]) => {
-    const kind = kinds.find((known) => known === name)
-    return kind === undefined || value === '' ? [] : [{ kind, value }]
-  })
+  try {
+    return parseQuery(text)
+  } catch (error) {
+    if (error instanceof ApiError) return undefined
+    throw error
+  }
+}
+
+function hasValue({ value }: Identifier): boolean {
+  return value !== ''
 }
 
 /** Whether the Node itself says so. The default route is nobody's own. */

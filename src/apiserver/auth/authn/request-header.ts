@@ -10,7 +10,7 @@ import type { Clock } from '../../../telemetry/clock.ts'
 import type { Authentication, Authenticator } from '../authenticator.ts'
 import type { UserInfo } from '../user.ts'
 import { parsedChain } from './client-certificate.ts'
-import { decodeHeaderKey } from './header-key.ts'
+import { readExtra } from './extra-headers.ts'
 
 const extraPrefix = 'x-remote-extra-'
 
@@ -53,9 +53,6 @@ export class RequestHeaderAuthenticator implements Authenticator {
 function readUser(headers: RequestHeaders): UserInfo | undefined {
   const name = headers.get('x-remote-user') ?? ''
   if (name === '') return undefined
-  const extra: Record<string, readonly string[]> = {}
-  for (const header of headers.names()) {
-    if (header.startsWith(extraPrefix)) extra[decodeHeaderKey(header.slice(extraPrefix.length))] = headers.all(header)
-  }
+  const extra = readExtra(headers, extraPrefix)
   return { name, uid: headers.get('x-remote-uid') ?? '', groups: headers.all('x-remote-group'), extra }
 }

@@ -1,8 +1,7 @@
 /** The bindings of one scope by the names they bind, so that a request only looks at those of its own user. */
+import { serviceAccountUserName } from '../tokens/service-account-user.ts'
 import type { UserInfo } from '../user.ts'
 import { type Binding, nameOf, namespaceOf, type Subject } from './objects.ts'
-
-export const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:'
 
 export class BindingIndex {
   readonly #byName = new Map<string, Binding>()
@@ -63,7 +62,7 @@ function subjectKey(subject: Subject, bindingNamespace: string): string | undefi
       return groupKey(subject.name)
     case 'ServiceAccount': {
       const namespace = subject.namespace || bindingNamespace
-      return namespace === '' ? undefined : userKey(`${SERVICE_ACCOUNT_PREFIX}${namespace}:${subject.name}`)
+      return namespace === '' ? undefined : userKey(serviceAccountUserName(namespace, subject.name))
     }
     default:
       return undefined

@@ -1,13 +1,30 @@
 /** The user that a ServiceAccount is to the API. */
+import { dnsLabel, dnsSubdomain } from '../../kinds/names.ts'
 import type { UserInfo } from '../user.ts'
 import type { BoundObjects, ClaimedObject } from './claims.ts'
 
 export const SERVICE_ACCOUNTS_GROUP = 'system:serviceaccounts'
+const prefix = 'system:serviceaccount:'
 
 const extraPrefix = 'authentication.kubernetes.io'
 
 export function serviceAccountUserName(namespace: string, name: string): string {
-  return `system:serviceaccount:${namespace}:${name}`
+  return `${prefix}${namespace}:${name}`
+}
+
+/**
+ * The account that a user name means, undefined for everything that only looks like one: a part too few or too many, or one
+ * that no object can be called. Such a name is an ordinary user's, and brings none of the groups of accounts.
+ */
+export function serviceAccountOf(userName: string): { namespace: string; name: string } | undefined {
+  if (!userName.startsWith(prefix)) return undefined
+  const [namespace = '', name = '', ...more] = userName.slice(prefix.length).split(':')
+  const isSound = more.length === 0 && dnsLabel(namespace).length === 0 && dnsSubdomain(name).length === 0
+  return isSound ? { namespace, name } : undefined
+}
+
+export function serviceAccountGroups(namespace: string): string[] {
+  return [SERVICE_ACCOUNTS_GROUP, `${SERVICE_ACCOUNTS_GROUP}:${namespace}`]
 }
 
 export interface ServiceAccountIdentity {
@@ -22,7 +39,7 @@ export function serviceAccountUser({ namespace, serviceAccount, bound, tokenId }
   return {
     name: serviceAccountUserName(namespace, serviceAccount.name),
     uid: serviceAccount.uid,
-    groups: [SERVICE_ACCOUNTS_GROUP, `${SERVICE_ACCOUNTS_GROUP}:${namespace}`],
+    groups: serviceAccountGroups(namespace),
     extra: {
       ...(tokenId === '' ? {} : { [`${extraPrefix}/credential-id`]: [`JTI=${tokenId}`] }),
       ...nodeExtra(bound.node),

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { generateKeys } from '../../../identity/keys.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import type { ResourceRequest } from '../../../kube/request-info.ts'
+import { EMPTY_QUERY } from '../../../kube/request-query.ts'
 import { forbidden } from '../../../kube/status/index.ts'
 import { RequestHeaders, type ResponseHeaders } from '../../../serving/exchange.ts'
 import { ManualClock } from '../../../telemetry/clock.ts'
@@ -45,7 +46,7 @@ describe('TokenSubresource', () => {
     const shared = {
       responseHeaders: {},
       warnings: new Set<string>(),
-      query: new URLSearchParams(),
+      query: EMPTY_QUERY,
       user: anonymousUser,
     }
     const context = { exchange, info: request, ...shared } as unknown as RequestContext

@@ -35,7 +35,7 @@ export class TokenSubresource {
       {
         accept: headers.get('accept'),
         userAgent: headers.get('user-agent'),
-        pretty: context.query.get('pretty') ?? undefined,
+        pretty: context.query.first('pretty'),
         stream: false,
       },
       BUILT_IN_OBJECT,
@@ -66,7 +66,7 @@ function admissionRequestOf(
 ): AdmissionRequest {
   const resource = storedResource('', 'v1', 'serviceaccounts')
   if (resource === undefined) throw new Error('the schema has no ServiceAccount')
-  const dryRun = readDryRun(query.getAll('dryRun'))
+  const dryRun = readDryRun(query.all('dryRun'))
   return {
     operation: 'CREATE',
     resource,

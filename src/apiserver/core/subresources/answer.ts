@@ -23,8 +23,8 @@ export class Answer {
       {
         accept: exchange.headers.get('accept'),
         userAgent: exchange.headers.get('user-agent'),
-        pretty: query.get('pretty') ?? undefined,
-        includeObject: query.get('includeObject') ?? undefined,
+        pretty: query.first('pretty'),
+        includeObject: query.first('includeObject'),
         stream: false,
       },
       offer,

@@ -17,8 +17,9 @@ const strangers = ['controller-manager', 'scheduler']
 export async function serveComponentStatuses(
   parts: SubresourceParts,
   context: RequestContext,
-  { verb, name }: ResourceRequest,
+  info: ResourceRequest,
 ): Promise<void> {
+  const { verb, name } = info
   const nowMs = parts.clock.nowMs()
   if (verb === 'get') {
     const answer = Answer.forObject(context, nowMs)
@@ -28,7 +29,7 @@ export async function serveComponentStatuses(
   }
   if (verb !== 'list') throw methodNotAllowed()
   const answer = Answer.forList(context, nowMs)
-  const { labels, fields } = readCollectionOptions(context.query, 'ComponentStatus', false)
+  const { labels, fields } = readCollectionOptions({ info, query: context.query }, 'ComponentStatus', false)
   const selected = (await componentStatuses(parts)).filter(
     ({ metadata }) =>
       matchesLabels(labels, {}) &&

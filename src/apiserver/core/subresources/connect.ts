@@ -43,7 +43,7 @@ async function destinationOf(
   if (!isLog) checkMayCreate(parts, context, info)
   if (isLog) checkLogOptions(context.query, info.name)
   const pod = (await parts.reader.get(pods, info.namespace, info.name, context)).object()
-  const path = kubeletPath(pod, info, context.query.get('container') ?? '')
+  const path = kubeletPath(pod, info, context.query.first('container') ?? '')
   const node = text(struct(pod, 'spec'), 'nodeName')
   if (node === '') {
     if (isLog) return undefined

@@ -1,17 +1,17 @@
 /** The options of `pods/log` that make no sense. */
+import type { RequestQuery } from '../../../kube/request-query.ts'
 import { type FieldError, forbiddenField, invalid, invalidField } from '../../../kube/status/index.ts'
 import { NOT_NEGATIVE } from '../../kinds/checks.ts'
+import { integerParameter } from '../query-values.ts'
 
 /** Here the API server spells the number, elsewhere it writes `zero`. */
 const positive = 'must be greater than 0'
 
-export function checkLogOptions(query: URLSearchParams, podName: string): void {
-  const number = (name: string): number | undefined => {
-    const value = query.get(name)
-    return value === null || value === '' ? undefined : Number(value)
-  }
+export function checkLogOptions(query: RequestQuery, podName: string): void {
   const errors: FieldError[] = []
-  const [tailLines, limitBytes, sinceSeconds] = [number('tailLines'), number('limitBytes'), number('sinceSeconds')]
+  const [tailLines, limitBytes, sinceSeconds] = ['tailLines', 'limitBytes', 'sinceSeconds'].map((name) =>
+    integerParameter(query, name),
+  )
   if (tailLines !== undefined && tailLines < 0) errors.push(invalidField('tailLines', tailLines, NOT_NEGATIVE))
   if (limitBytes !== undefined && limitBytes < 1) errors.push(invalidField('limitBytes', limitBytes, positive))
   if (sinceSeconds !== undefined && query.has('sinceTime')) {

@@ -3,8 +3,8 @@ import { ApiError } from '../../../kube/status/index.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 
 export type Destination =
-  /** The kubelet of a node, at a path of its own API. */
-  | { readonly to: 'kubelet'; readonly node: string; readonly path: string; readonly query: URLSearchParams }
+  /** The kubelet of a node, at a path of its own API. Queries are as they stand in a URL. */
+  | { readonly to: 'kubelet'; readonly node: string; readonly path: string; readonly query: string }
   /** A port that answers HTTP: of a pod, of a node, of a pod behind a service. An empty port is the scheme's own. */
   | {
       readonly to: 'address'
@@ -12,7 +12,7 @@ export type Destination =
       readonly host: string
       readonly port: string
       readonly path: string
-      readonly query: URLSearchParams
+      readonly query: string
     }
 
 export interface NodeConnector {

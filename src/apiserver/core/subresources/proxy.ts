@@ -32,7 +32,7 @@ export async function podProxy(
   const [first] = structs(struct(pod, 'status'), 'podIPs')
   const host = text(first, 'ip')
   if (!isReachable(host)) throw badRequest('address not allowed')
-  return { to: 'address', scheme, host, port: usedPort, path: restOfPath(info), query: context.query }
+  return { to: 'address', scheme, host, port: usedPort, path: restOfPath(info), query: context.query.raw }
 }
 
 export async function serviceProxy(
@@ -55,7 +55,7 @@ export async function serviceProxy(
       host,
       port: String(integer(match, 'port') ?? ''),
       path: restOfPath(info),
-      query: context.query,
+      query: context.query.raw,
     }
   }
   throw serviceUnavailable(`no endpoints available for service ${goQuote(info.name)}`)
@@ -95,8 +95,8 @@ export async function nodeProxy(
 ): Promise<Destination> {
   const { scheme, name, port } = readTarget(info, 'node')
   await reader.get(nodes, '', name, context)
-  if (port === '') return { to: 'kubelet', node: name, path: restOfPath(info), query: context.query }
-  return { to: 'address', scheme, host: name, port, path: restOfPath(info), query: context.query }
+  if (port === '') return { to: 'kubelet', node: name, path: restOfPath(info), query: context.query.raw }
+  return { to: 'address', scheme, host: name, port, path: restOfPath(info), query: context.query.raw }
 }
 
 function readTarget(info: ResourceRequest, what: string): ProxyTarget {

@@ -3,10 +3,12 @@
 import { decodeProtobuf, parseJson } from '../../../kube/codec/index.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { hasEnvelope } from '../../../kube/protobuf/envelope.ts'
+import type { RequestQuery } from '../../../kube/request-query.ts'
 import { findKind } from '../../../kube/schema/schema.ts'
 import { badRequest } from '../../../kube/status/index.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { conform, readBodyBytes } from '../decode-body.ts'
+import { integerParameter } from '../query-values.ts'
 import type { DeleteOptions } from './delete.ts'
 import { readDryRun } from './write-request.ts'
 
@@ -34,15 +36,15 @@ function parse(body: Buffer): unknown {
   }
 }
 
-function fromQuery(query: URLSearchParams): ReadDeleteOptions {
-  const grace = query.get('gracePeriodSeconds')
-  const policy = query.get('propagationPolicy')
+function fromQuery(query: RequestQuery): ReadDeleteOptions {
+  const gracePeriodSeconds = integerParameter(query, 'gracePeriodSeconds')
+  const policy = query.first('propagationPolicy')
   return {
     options: {
-      ...(grace === null ? {} : { gracePeriodSeconds: Number(grace) }),
-      ...(policy === null ? {} : { propagationPolicy: readPolicy(policy) }),
+      ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+      ...(policy === undefined ? {} : { propagationPolicy: readPolicy(policy) }),
     },
-    dryRun: readDryRun(query.getAll('dryRun')),
+    dryRun: readDryRun(query.all('dryRun')),
   }
 }
 

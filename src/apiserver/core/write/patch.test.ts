@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { parseQuery } from '../../../kube/request-query.ts'
 import { findKind } from '../../../kube/schema/schema.ts'
 import { ApiError } from '../../../kube/status/index.ts'
 import { RequestHeaders } from '../../../serving/exchange.ts'
@@ -20,7 +21,7 @@ async function patched(kind: string, type: keyof typeof types, patch: unknown, f
       headers: new RequestHeaders([['content-type', types[type]]]),
       readBody: () => Promise.resolve(Buffer.from(text)),
     },
-    query: new URLSearchParams({ fieldValidation }),
+    query: parseQuery(`fieldValidation=${fieldValidation}`),
     warnings,
   } as unknown as RequestContext
   const expected = findKind('v1', kind)

@@ -20,7 +20,7 @@ export function writeRequestOf(context: RequestContext, resource: Resource): Wri
   if (context.info.kind !== 'resource') throw new Error('only requests for resources write')
   const { subresource, namespace, name } = context.info
   const { user, signal, warnings } = context
-  const dryRun = readDryRun(context.query.getAll('dryRun'))
+  const dryRun = readDryRun(context.query.all('dryRun'))
   return {
     resource,
     subresource,

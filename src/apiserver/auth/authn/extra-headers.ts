@@ -1,0 +1,23 @@
+/** Extra attributes of a user in headers, `X-Remote-Extra-Key: value`. Keys are percent-encoded where a name cannot hold them. */
+import type { RequestHeaders } from '../../../serving/exchange.ts'
+import type { UserInfo } from '../user.ts'
+
+/** Two headers may name one key, in two spellings. */
+export function readExtra(headers: RequestHeaders, prefix: string): UserInfo['extra'] {
+  const extra = new Map<string, string[]>()
+  for (const [header, values] of headers.entries()) {
+    if (!header.startsWith(prefix)) continue
+    const key = decodeKey(header.slice(prefix.length))
+    extra.set(key, [...(extra.get(key) ?? []), ...values])
+  }
+  return Object.fromEntries(extra)
+}
+
+/** What is not well encoded stays as it is. */
+function decodeKey(key: string): string {
+  try {
+    return decodeURIComponent(key)
+  } catch {
+    return key
+  }
+}

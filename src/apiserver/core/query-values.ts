@@ -1,0 +1,18 @@
+/** Values of query parameters, converted as an API server converts them. */
+import type { RequestQuery } from '../../kube/request-query.ts'
+import { parseInt64 } from '../../kube/selectors/label-requirement.ts'
+import { badRequest } from '../../kube/status/index.ts'
+
+/** Undefined where the parameter is missing or empty. */
+export function integerParameter(query: RequestQuery, name: string): number | undefined {
+  const text = query.first(name)
+  if (text === undefined || text === '') return undefined
+  const value = parseInt64(text)
+  if (value === undefined) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
+  return Number(value)
+}
+
+/** Absent is not false; present is true, unless it says the opposite. */
+export function flagParameter(query: RequestQuery, name: string): boolean | undefined {
+  return query.has(name) ? query.isSet(name) : undefined
+}
