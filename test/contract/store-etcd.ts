@@ -3,10 +3,11 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, open, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { systemClock } from '../../src/telemetry/clock.ts'
+import { peersDirectory } from '../../tools/peers/directory.ts'
 import { removeFolder } from '../remove-folder.ts'
 
 const readyTimeoutMs = 30_000
@@ -125,8 +126,7 @@ export class EtcdProcess {
 }
 
 function binary(): string {
-  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
-  return join(process.env['CAUSEWAY_PEERS_BIN'] || join(cache, 'causeway-peers', 'bin'), 'etcd')
+  return join(peersDirectory(), 'etcd')
 }
 
 async function isHealthy(url: string): Promise<boolean> {

@@ -8,10 +8,11 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, open, readFile, writeFile } from 'node:fs/promises'
 import { get } from 'node:https'
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { systemClock } from '../../src/telemetry/clock.ts'
+import { peersDirectory } from '../../tools/peers/directory.ts'
 import { lastingPort } from '../lasting-port.ts'
 import { removeFolder } from '../remove-folder.ts'
 
@@ -24,6 +25,8 @@ const maxOutputBytes = 64 * 1024 * 1024
 const readyPaths = ['/readyz', '/api/v1/namespaces/default', '/api/v1/namespaces/default/services/kubernetes']
 
 const run = promisify(execFile)
+
+export { peersDirectory }
 
 export type Peer = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl' | 'kubelet'
 
@@ -58,11 +61,6 @@ export interface ControlPlaneOptions {
   readonly serverAddresses?: readonly string[]
   /** Whether etcd waits for its disk; suites are faster without. */
   readonly durable?: boolean
-}
-
-export function peersDirectory(): string {
-  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
-  return process.env['CAUSEWAY_PEERS_BIN'] || join(cache, 'causeway-peers', 'bin')
 }
 
 export function missingPeers(peers: readonly Peer[]): Peer[] {

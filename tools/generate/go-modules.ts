@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 
 /** The Kubernetes release whose facts the tables hold; module versions follow it as v0.<minor>.<patch>. */
 export const kubernetesVersion = 'v1.36.4'
-const stagingVersion = kubernetesVersion.replace('v1.', 'v0.')
+export const stagingVersion: string = kubernetesVersion.replace('v1.', 'v0.')
 
 export function moduleFolder(module: string): string {
   const version = module === 'k8s.io/kubernetes' ? kubernetesVersion : stagingVersion
