@@ -1,5 +1,4 @@
-import {
-  accessSync,
+import fs, {
   chmodSync,
   mkdirSync,
   mkdtempSync,
@@ -9,21 +8,21 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DATA_DIR_MODE, DataDir } from './data-dir.ts'
 
-// A test cannot mount a read-only file system: these two fail on demand.
-vi.mock('node:fs', async (original) => {
-  const real = await original<typeof import('node:fs')>()
-  return { ...real, accessSync: vi.fn(real.accessSync), mkdirSync: vi.fn(real.mkdirSync) }
-})
-
-function failWith(code: string): () => never {
-  return () => {
-    throw Object.assign(new Error(`${code}: as the kernel says it`), { code })
-  }
+/** A test cannot mount a read-only file system: one call fails as it would there, and the next one works again. */
+function failOnce(call: 'accessSync' | 'mkdirSync', code: string): void {
+  const error = Object.assign(new Error(`${code}: as the kernel says it`), { code })
+  const mock = vi.spyOn(fs, call).mockImplementationOnce(() => {
+    mock.mockRestore()
+    syncBuiltinESMExports()
+    throw error
+  })
+  syncBuiltinESMExports()
 }
 
 let dir: string
@@ -88,10 +87,10 @@ describe('DataDir', () => {
     ['EROFS', 'the file system is read-only'],
     ['EACCES', 'this user may not write there'],
   ])('explains %s for a folder that is there and for one that is not', async (code, reason) => {
-    vi.mocked(accessSync).mockImplementationOnce(failWith(code))
+    failOnce('accessSync', code)
     await expect(new DataDir(dir, 'up').start()).rejects.toThrow(`cannot use the data folder ${dir}: ${reason}`)
     const path = join(dir, 'new')
-    vi.mocked(mkdirSync).mockImplementationOnce(failWith(code))
+    failOnce('mkdirSync', code)
     await expect(new DataDir(path, 'up').start()).rejects.toThrow(`cannot use the data folder ${path}: ${reason}`)
   })
 

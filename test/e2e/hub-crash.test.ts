@@ -59,7 +59,7 @@ it('kill -9 of hub and edge at random moments of joining and rotating never lock
     expect(cluster.has(token)).toBe(false)
     const left = readdirSync(cluster.path(node)).filter((name) => !ofTheEndpoint.has(name))
     const identity = ['ca.crt', 'edge.crt', 'edge.json', 'edge.key', 'kubernetes-ca.crt']
-    expect(left.toSorted(), story.join(', ')).toEqual(identity)
+    expect(left.toSorted(), `${story.join(', ')}; left: ${left.join(' ')}`).toEqual(identity)
   }
 })
 
