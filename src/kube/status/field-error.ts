@@ -1,5 +1,6 @@
 /** Validation errors of single fields, with the API server's wording, and paths to fields such as `spec.ports[0].name`. */
-import { goJson, goQuote } from './go-text.ts'
+import { MAX_SHOWN_REASON_CHARACTERS, printValue, shortened } from './bounded-value.ts'
+import { goQuote } from './go-text.ts'
 import type { KnownCauseType } from './status.ts'
 
 export type FieldErrorType = Extract<KnownCauseType, `FieldValue${string}` | 'InternalError'>
@@ -111,25 +112,61 @@ function counted(count: number, unit: string): string {
 }
 
 /** The error without its field: what a Status cause carries as its message. */
-export function fieldErrorBody(error: FieldError): string {
-  const title = titles[error.type]
-  const showsValue = !typesWithoutValue.has(error.type) && error.badValue !== OMITTED_VALUE
-  const body = showsValue ? `${title}: ${printValue(error.badValue)}` : title
-  return error.detail === '' ? body : `${body}: ${error.detail}`
+function bodyOf({ type, badValue, detail }: FieldError): string {
+  const title = titles[type]
+  const showsValue = !typesWithoutValue.has(type) && badValue !== OMITTED_VALUE
+  const body = showsValue ? `${title}: ${printValue(badValue)}` : title
+  return detail === '' ? body : `${body}: ${shortened(detail, MAX_SHOWN_REASON_CHARACTERS)}`
+}
+
+/** An error in words, as an answer shows it. */
+export interface FieldErrorText {
+  readonly type: FieldErrorType
+  readonly field: string
+  readonly body: string
+}
+
+function textOf(error: FieldError): FieldErrorText {
+  return { type: error.type, field: shortened(error.field), body: bodyOf(error) }
+}
+
+/** Of one object; whoever has mended so many sees the next ones. */
+export const MAX_SHOWN_FIELD_ERRORS = 200
+/** All of them together: a Status is read by people, and says each twice. */
+export const MAX_FIELD_ERROR_CHARACTERS = 64 * 1024
+
+/** As many as an answer has room for: the first ones, and one more that says how many were left out. */
+export function fieldErrorTexts(errors: readonly FieldError[]): readonly FieldErrorText[] {
+  const texts: FieldErrorText[] = []
+  let characters = 0
+  for (const error of errors) {
+    const text = textOf(error)
+    characters += text.field.length + text.body.length
+    const isFull = texts.length === MAX_SHOWN_FIELD_ERRORS || characters > MAX_FIELD_ERROR_CHARACTERS
+    if (isFull && texts.length > 0) break
+    texts.push(text)
+  }
+  const leftOut = errors.length - texts.length
+  if (leftOut > 0) texts.push(textOf(internalFieldError('...', `${leftOut} more errors are not shown`)))
+  return texts
 }
 
 export function formatFieldError(error: FieldError): string {
-  return `${error.field}: ${fieldErrorBody(error)}`
+  return formatText(textOf(error))
 }
 
 /** One error stands alone, several go into brackets; equal ones are named once. */
 export function formatFieldErrors(errors: readonly FieldError[]): string {
-  const texts = [...new Set(errors.map(formatFieldError))]
+  return joinFieldErrorTexts(fieldErrorTexts(errors))
+}
+
+export function joinFieldErrorTexts(errors: readonly FieldErrorText[]): string {
+  const texts = [...new Set(errors.map(formatText))]
   return texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`
 }
 
-function printValue(value: unknown): string {
-  return typeof value === 'string' ? goQuote(value) : goJson(value)
+function formatText({ field, body }: FieldErrorText): string {
+  return `${field}: ${body}`
 }
 
 /** `fieldPath('spec', 'ports', 0, 'name')` is `spec.ports[0].name`. */

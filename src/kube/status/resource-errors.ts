@@ -1,5 +1,6 @@
 /** Errors about a resource or an object of it. Texts, codes and details are those of the API server. */
-import { type FieldError, fieldErrorBody, formatFieldErrors } from './field-error.ts'
+import { shortened } from './bounded-value.ts'
+import { type FieldError, fieldErrorTexts, joinFieldErrorTexts } from './field-error.ts'
 import { goQuote } from './go-text.ts'
 import {
   formatGroupKind,
@@ -74,16 +75,18 @@ function forbiddenSubject(resource: GroupResource, name: string): string {
 }
 
 export function invalid(kind: GroupKind, name: string, errors: readonly FieldError[]): ApiError {
-  const subject = `${formatGroupKind(kind)} ${goQuote(name)} is invalid`
+  const shownName = shortened(name)
+  const subject = `${formatGroupKind(kind)} ${goQuote(shownName)} is invalid`
+  const texts = fieldErrorTexts(errors)
   return new ApiError({
     code: 422,
     reason: 'Invalid',
-    message: errors.length === 0 ? subject : `${subject}: ${formatFieldErrors(errors)}`,
+    message: texts.length === 0 ? subject : `${subject}: ${joinFieldErrorTexts(texts)}`,
     details: {
-      name,
+      name: shownName,
       group: kind.group,
       kind: kind.kind,
-      causes: errors.map((error) => ({ reason: error.type, message: fieldErrorBody(error), field: error.field })),
+      causes: texts.map(({ type, field, body }) => ({ reason: type, message: body, field })),
     },
   })
 }

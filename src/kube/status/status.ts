@@ -84,13 +84,17 @@ export interface ApiFailure {
   readonly metadata?: Status['metadata']
 }
 
+/** Room for every error that validation shows; what is longer repeats what the client has sent. */
+export const MAX_STATUS_MESSAGE_CHARACTERS = 128 * 1024
+
 export function failureStatus(failure: ApiFailure): Status {
+  const message = failure.message.slice(0, MAX_STATUS_MESSAGE_CHARACTERS)
   return {
     kind: 'Status',
     apiVersion: 'v1',
     metadata: failure.metadata ?? {},
     status: 'Failure',
-    ...(failure.message === '' ? {} : { message: failure.message }),
+    ...(message === '' ? {} : { message }),
     ...(failure.reason === undefined || failure.reason === '' ? {} : { reason: failure.reason }),
     ...(failure.details === undefined ? {} : { details: statusDetails(failure.details) }),
     code: failure.code,
