@@ -1,9 +1,16 @@
 /** Two lists of tolerations as one, without those that another one covers. */
+import { badRequest } from '../../kube/status/index.ts'
 import { sameValue } from '../kinds/equality.ts'
 import { type Fields, integer, text } from '../kinds/fields.ts'
 
+/** More than any pod has: whether one covers another is asked of each pair. */
+export const MAX_MERGED_TOLERATIONS = 200
+
 export function mergeTolerations(first: readonly Fields[], second: readonly Fields[]): Fields[] {
   const all = [...first, ...second]
+  if (all.length > MAX_MERGED_TOLERATIONS) {
+    throw badRequest(`the pod and its runtime class have more than ${MAX_MERGED_TOLERATIONS} tolerations together`)
+  }
   const merged: Fields[] = []
   for (const [index, toleration] of all.entries()) {
     // Of equal ones the first stays.

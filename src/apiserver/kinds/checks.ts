@@ -49,6 +49,16 @@ export function checkImmutable(value: unknown, old: unknown, path: string, detai
   return sameStored(value, old) ? [] : [invalidField(path, value ?? null, detail)]
 }
 
+/** Whether an equal item stands before, asked for one item after another in their order. */
+export function repetitions<T>(): (item: T) => boolean {
+  const seen = new Set<T>()
+  return (item) => {
+    const isRepeated = seen.has(item)
+    seen.add(item)
+    return isRepeated
+  }
+}
+
 /** All errors of the items of a list, each checked under its own path. */
 export function checkEach<T>(
   items: readonly T[],

@@ -1,7 +1,14 @@
 /** Amounts of resources: comparing them, and the checks that every map of resources gets. */
-import { canonicalQuantity } from '../../kube/codec/quantity.ts'
+import {
+  canonicalQuantity,
+  isWorkableQuantity,
+  MAX_QUANTITY_CHARACTERS,
+  MAX_QUANTITY_EXPONENT,
+} from '../../kube/codec/quantity.ts'
 import { labelKeyBreaches } from '../../kube/selectors/names.ts'
 import { type FieldError, invalidField } from '../../kube/status/field-error.ts'
+import { goQuote } from '../../kube/status/go-text.ts'
+import { badRequest } from '../../kube/status/request-errors.ts'
 import { checkName, NOT_NEGATIVE } from './checks.ts'
 import { type Fields, struct } from './fields.ts'
 
@@ -16,6 +23,8 @@ const quantityParts = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:(Ki|Mi|Gi|Ti|Pi|Ei)|[eE
 const nanoDigits = 9
 const nanoPerMilli = 1_000_000n
 const nanoPerUnit = 1_000_000_000n
+/** Of a quantity that is refused. */
+const shownCharacters = 40
 
 const standardResources = new Set([
   'cpu',
@@ -52,8 +61,12 @@ const countedResources = new Set([
 ])
 const containerResources = new Set(['cpu', 'memory', 'ephemeral-storage'])
 
-/** The amount in billionths of a unit. A text that is no quantity counts as nothing: the codec has refused it before. */
+/**
+ * The amount in billionths of a unit. A text that is no quantity, or one beyond all bounds, counts as nothing: such are
+ * refused before anybody counts.
+ */
 export function quantityInNano(quantity: string): bigint {
+  if (!isWorkableQuantity(quantity)) return 0n
   const match = quantityParts.exec(quantity)
   if (match === null) return 0n
   const [, sign, whole = '', fraction = '', binary, exponent, suffix = ''] = match
@@ -62,6 +75,13 @@ export function quantityInNano(quantity: string): bigint {
   const digits = BigInt(`0${whole}${fraction}`) * (binary === undefined ? 1n : (binaryFactors[binary] ?? 1n))
   const nano = power >= 0 ? digits * 10n ** BigInt(power) : ceilDivide(digits, 10n ** BigInt(-power))
   return sign === '-' ? -nano : nano
+}
+
+/** Throws a 400 for an amount that nobody should have to work out. */
+export function checkWorkable(quantity: string): void {
+  if (isWorkableQuantity(quantity)) return
+  const limits = `${MAX_QUANTITY_CHARACTERS} characters, and exponents up to ${MAX_QUANTITY_EXPONENT}`
+  throw badRequest(`quantities have at most ${limits}: ${goQuote(quantity.slice(0, shownCharacters))}`)
 }
 
 export function compareQuantities(left: string, right: string): number {

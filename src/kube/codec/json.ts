@@ -26,7 +26,10 @@ export class RawJson {
 /** Numbers that may not survive the built-in parser: many digits, or a large exponent. */
 const doubtfulNumber = /[0-9]{16}|[0-9][eE]\+?[0-9]{3}/
 /** Go's encoder writes these so that JSON can stand inside HTML. */
-const escapedCharacters = /[<>&\u2028\u2029]/g
+const escapedCharacters = /[<>&\u2028\u2029]/
+const escapes = ['<', '>', '&', '\u2028', '\u2029'].map(
+  (character) => [character, `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`] as const,
+)
 
 /** Parses JSON; integers that a number cannot hold become bigints. */
 export function parseJson(text: string): unknown {
@@ -36,13 +39,27 @@ export function parseJson(text: string): unknown {
   } catch (error) {
     throw new WireError('bad-value', `not JSON: ${(error as Error).message}`, { cause: error })
   }
-  return doubtfulNumber.test(text) ? new ExactJsonParser(text).parse() : value
+  return doubtfulNumber.test(text) && hasDoubtfulNumber(text) ? new ExactJsonParser(text).parse() : value
+}
+
+/** Outside strings, that is: many a name or digest holds as many digits, and is exact as it is. */
+function hasDoubtfulNumber(text: string): boolean {
+  let position = 0
+  for (;;) {
+    const string = text.indexOf('"', position)
+    const tokens = text.slice(position, string === -1 ? text.length : string)
+    if (tokens.length > 3 && doubtfulNumber.test(tokens)) return true
+    if (string === -1) return false
+    position = stringEnd(text, string)
+  }
 }
 
 /** Compact JSON, with the escapes and the map order of an API server. */
 export function printJson(value: unknown): string {
   const text = isPlain(value, 0) ? JSON.stringify(value) : printExactly(value, 0)
-  return text.replace(escapedCharacters, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  if (!escapedCharacters.test(text)) return text
+  // One pass for each character: a function called for each place takes far longer where there are many.
+  return escapes.reduce((escaped, [character, escape]) => escaped.replaceAll(character, escape), text)
 }
 
 /**

@@ -4,8 +4,10 @@
  * canonical to the API server's quick check is kept as it is, even where the thorough way would say it differently.
  */
 
-/** Longer numbers are legal and mean no machine: they are kept as they are, since working them out has no bounds. */
+/** Longer numbers mean no machine, and working them out has no bounds: where one is kept, it stays as it is. */
 export const MAX_QUANTITY_CHARACTERS = 128
+/** Powers of ten beyond this, likewise. */
+export const MAX_QUANTITY_EXPONENT = 1_000
 
 /** Already canonical in nearly every object: a number of up to three digits and one suffix. */
 const plainlyCanonical = /^(?:0|[1-9][0-9]{0,2}(?:n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi)?)$/
@@ -14,9 +16,6 @@ const exponentSuffix = /^[eE][+-]?[0-9]/
 
 const decimalSuffixes = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
-
-/** Powers of ten beyond this are kept as they are. */
-const maxExponent = 1_000
 
 const nanoPerUnit = 1_000_000_000n
 /** Amounts with a binary suffix are held down to this one, by API servers as well. */
@@ -32,6 +31,13 @@ export function canonicalQuantity(text: string): string | undefined {
   if (text.length > MAX_QUANTITY_CHARACTERS || looksCanonical(whole, fraction, suffix)) return text
   const nano = amountInNano(whole, fraction, suffix)
   return nano === undefined ? text : format(sign === '-' ? -nano : nano, suffix)
+}
+
+/** Whether the amount can be worked out in next to no time: an API server takes no others. */
+export function isWorkableQuantity(text: string): boolean {
+  if (text.length > MAX_QUANTITY_CHARACTERS) return false
+  const exponent = /[eE]([+-]?[0-9]+)$/.exec(text)?.[1] ?? '0'
+  return Math.abs(Number(exponent)) <= MAX_QUANTITY_EXPONENT
 }
 
 /** The quick check of an API server. The numbers are the digits that its 64-bit arithmetic is sure to hold. */
@@ -51,7 +57,7 @@ function amountInNano(whole: string, fraction: string, suffix: string): bigint |
   const digits = BigInt(whole + fraction)
   const binary = binarySuffixes.indexOf(suffix)
   const exponent = 9 - fraction.length + (binary > 0 ? 0 : decimalExponent(suffix))
-  if (Math.abs(exponent) > maxExponent) return undefined
+  if (Math.abs(exponent) > MAX_QUANTITY_EXPONENT) return undefined
   const scaled = binary > 0 ? digits * 1024n ** BigInt(binary) : digits
   const nano = exponent >= 0 ? scaled * 10n ** BigInt(exponent) : divideRoundingUp(scaled, 10n ** BigInt(-exponent))
   const largest = largestUnits * nanoPerUnit

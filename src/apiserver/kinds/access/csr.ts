@@ -12,7 +12,7 @@ import {
   tooLongField,
 } from '../../../kube/status/field-error.ts'
 import { goQuote } from '../../../kube/status/go-text.ts'
-import { checkEach, checkSupported } from '../checks.ts'
+import { checkEach, checkSupported, repetitions } from '../checks.ts'
 import { sameValue } from '../equality.ts'
 import { copyField, ensureStruct, type Fields, has, integer, struct, structs, text, texts } from '../fields.ts'
 import { dnsLabel, dnsSubdomain, MAX_DNS_SUBDOMAIN_LENGTH } from '../names.ts'
@@ -81,20 +81,26 @@ function keepConditions(csr: Fields, old: Fields, type: string): void {
 
 function stampConditions(csr: Fields, old: Fields, { nowMs }: WriteContext): void {
   const now = formatTime(Math.floor(nowMs / 1000))
+  const transitions = new Map<string, unknown>()
+  for (const before of structs(struct(old, 'status'), 'conditions').toReversed()) {
+    if (has(before, 'lastTransitionTime')) transitions.set(conditionKey(before), before['lastTransitionTime'])
+  }
   for (const condition of structs(struct(csr, 'status'), 'conditions')) {
     if (!has(condition, 'lastUpdateTime')) condition['lastUpdateTime'] = now
     if (has(condition, 'lastTransitionTime')) continue
-    const before = conditionsOf(old, text(condition, 'type')).find(
-      (other) => other['status'] === condition['status'] && has(other, 'lastTransitionTime'),
-    )
-    condition['lastTransitionTime'] = before?.['lastTransitionTime'] ?? now
+    condition['lastTransitionTime'] = transitions.get(conditionKey(condition)) ?? now
   }
+}
+
+function conditionKey(condition: Fields): string {
+  return `${text(condition, 'type')} ${text(condition, 'status')}`
 }
 
 /** What was already wrong before an update may stay wrong. */
 function checkRequest(csr: Fields, old: Fields | undefined): FieldError[] {
   const spec = struct(csr, 'spec') ?? {}
   const listed = texts(spec, 'usages')
+  const isRepeated = repetitions<string>()
   const sameUsages = sameValue(struct(old, 'spec')?.['usages'], spec['usages']) && old !== undefined
   const seconds = integer(spec, 'expirationSeconds')
   const short = 'may not specify a duration less than 600 seconds (10 minutes)'
@@ -106,9 +112,7 @@ function checkRequest(csr: Fields, old: Fields | undefined): FieldError[] {
       : checkEach(listed, 'spec.usages', (usage, at) => checkSupported(usage, at, CERTIFICATE_USAGES))),
     ...(sameUsages
       ? []
-      : checkEach(listed, 'spec.usages', (usage, at, index) =>
-          listed.indexOf(usage) < index ? [duplicateField(at, usage)] : [],
-        )),
+      : checkEach(listed, 'spec.usages', (usage, at) => (isRepeated(usage) ? [duplicateField(at, usage)] : []))),
     ...checkSigner(text(spec, 'signerName'), text(struct(old, 'spec'), 'signerName'), 'spec.signerName'),
     ...(seconds !== undefined && seconds < MIN_CERTIFICATE_SECONDS
       ? [invalidField('spec.expirationSeconds', seconds, short)]
@@ -162,7 +166,7 @@ function checkSignerLabels(part: string, rule: (label: string) => string[], path
 }
 
 function checkConditions(csr: Fields, path: string): FieldError[] {
-  const seen: string[] = []
+  const seen = new Set<string>()
   return checkEach(structs(struct(csr, 'status'), 'conditions'), path, (condition, at) => {
     const [type, status] = [text(condition, 'type'), text(condition, 'status')]
     const allowed = finalConditions.includes(type) ? ['True'] : ['False', 'True', 'Unknown']
@@ -170,11 +174,11 @@ function checkConditions(csr: Fields, path: string): FieldError[] {
     if (status === '') errors.push(requiredField(`${at}.status`))
     else if (!allowed.includes(status)) errors.push(notSupportedField(`${at}.status`, status, allowed))
     const opposite = { Approved: 'Denied', Denied: 'Approved' }[type]
-    if (opposite !== undefined && seen.includes(opposite)) {
+    if (opposite !== undefined && seen.has(opposite)) {
       errors.push(invalidField(path, type, 'Approved and Denied conditions are mutually exclusive'))
     }
-    if (seen.includes(type)) errors.push(duplicateField(`${at}.type`, type))
-    seen.push(type)
+    if (seen.has(type)) errors.push(duplicateField(`${at}.type`, type))
+    seen.add(type)
     return errors
   })
 }

@@ -1,6 +1,6 @@
 /** ValidatingWebhookConfigurations and MutatingWebhookConfigurations. */
 import { duplicateField, type FieldError, invalidField, requiredField } from '../../../kube/status/field-error.ts'
-import { checkEach, checkName, checkNumber, checkRequired, checkSupported } from '../checks.ts'
+import { checkEach, checkName, checkNumber, checkRequired, checkSupported, repetitions } from '../checks.ts'
 import { type Fields, has, integer, struct, structs, text, texts } from '../fields.ts'
 import { checkLabelSelector } from '../label-selector.ts'
 import { dns1035Label, dnsSubdomain, portNumber } from '../names.ts'
@@ -100,10 +100,9 @@ function checkResources(resources: readonly string[], path: string): FieldError[
 function checkReviewVersions(hook: Fields, path: string): FieldError[] {
   const versions = texts(hook, 'admissionReviewVersions')
   if (versions.length === 0) return [requiredField(path, `must specify one of ${reviewVersions.join(', ')}`)]
-  const errors = checkEach(versions, path, (version, at, index) =>
-    versions.indexOf(version) < index
-      ? [invalidField(at, version, 'duplicate version')]
-      : checkName(version, at, dns1035Label),
+  const isRepeated = repetitions<string>()
+  const errors = checkEach(versions, path, (version, at) =>
+    isRepeated(version) ? [invalidField(at, version, 'duplicate version')] : checkName(version, at, dns1035Label),
   )
   if (!versions.some((version) => reviewVersions.includes(version))) {
     errors.push(invalidField(path, versions, `must include at least one of ${reviewVersions.join(', ')}`))

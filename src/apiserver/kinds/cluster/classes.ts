@@ -4,7 +4,7 @@ import { checkImmutable, checkRequiredName, checkRequiredSupported } from '../ch
 import { type Fields, flag, has, integer, struct, structs, text, textMap } from '../fields.ts'
 import { checkLabels } from '../metadata.ts'
 import { dnsLabel } from '../names.ts'
-import { checkResources } from '../pods/resources.ts'
+import { checkResources, NO_CLAIMS } from '../pods/resources.ts'
 import { checkTolerations } from '../pods/tolerations.ts'
 import type { KindRules } from '../rules.ts'
 
@@ -58,7 +58,7 @@ export const RUNTIME_CLASS_RULES: KindRules = {
     const overhead = struct(object, 'overhead')
     return [
       ...checkRequiredName(text(object, 'handler'), 'handler', dnsLabel),
-      ...(overhead === undefined ? [] : checkResources({ limits: overhead['podFixed'] }, [], 'overhead')),
+      ...(overhead === undefined ? [] : checkResources({ limits: overhead['podFixed'] }, NO_CLAIMS, 'overhead')),
       ...checkLabels(textMap(scheduling, 'nodeSelector'), 'scheduling.nodeSelector'),
       ...checkTolerations(structs(scheduling, 'tolerations'), 'scheduling.tolerations'),
     ]

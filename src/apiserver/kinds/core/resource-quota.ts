@@ -71,19 +71,22 @@ function isQuotaHugePages(resource: string): boolean {
 
 function checkScopes(spec: Fields, path: string): FieldError[] {
   const listed = texts(spec, 'scopes')
+  const misfitsOf = misfits(spec)
   return [
     ...listed.flatMap((scope) => [
       ...(scopes.has(scope) ? [] : [invalidField(path, listed, 'unsupported scope')]),
-      ...misfits(spec, scope).map(() => invalidField(path, listed, 'unsupported scope applied to resource')),
+      ...misfitsOf(scope).map(() => invalidField(path, listed, 'unsupported scope applied to resource')),
     ]),
     ...conflicts(listed, listed, path),
   ]
 }
 
-function misfits(spec: Fields, scope: string): string[] {
-  return quantities(spec, 'hard')
+/** The resources that a scope cannot bind. Worked out once for each scope: both lists may be long. */
+function misfits(spec: Fields): (scope: string) => readonly string[] {
+  const bound = quantities(spec, 'hard')
     .map(([resource]) => resource)
-    .filter((resource) => quotaResources.has(resource) && !fits(scope, resource))
+    .filter((resource) => quotaResources.has(resource))
+  return (scope) => (scopes.has(scope) ? bound.filter((resource) => !fits(scope, resource)) : [])
 }
 
 /** Scopes of pods bind pods and what pods consume; best-effort pods consume nothing that could be counted. */

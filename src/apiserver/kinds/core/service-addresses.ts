@@ -8,7 +8,7 @@ import {
   requiredField,
 } from '../../../kube/status/field-error.ts'
 import { checkIp, ipFamily } from '../addresses.ts'
-import { checkSupported } from '../checks.ts'
+import { checkSupported, repetitions } from '../checks.ts'
 import { type Fields, has, integer, struct, text, texts } from '../fields.ts'
 
 export const MAX_CLUSTER_IPS = 2
@@ -50,10 +50,11 @@ function checkPrimary(primary: string, addresses: readonly string[]): FieldError
 
 function checkFamilies(spec: Fields): FieldError[] {
   const listed = texts(spec, 'ipFamilies')
+  const isRepeated = repetitions<string>()
   const errors = listed.flatMap((family, index) => {
     const at = `spec.ipFamilies[${index}]`
     const unknown = families.includes(family) ? [] : [notSupportedField(at, family, families)]
-    return listed.indexOf(family) < index ? [...unknown, duplicateField(at, family)] : unknown
+    return isRepeated(family) ? [...unknown, duplicateField(at, family)] : unknown
   })
   const policies = ['PreferDualStack', 'RequireDualStack', 'SingleStack']
   if (has(spec, 'ipFamilyPolicy')) {

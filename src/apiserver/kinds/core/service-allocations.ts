@@ -38,7 +38,8 @@ function followPrimaryAddress(spec: Fields, old: Fields): void {
 /** Ports are known by their names. */
 function keepNodePorts(spec: Fields, old: Fields): void {
   const used = (owner: Fields): number[] => structs(owner, 'ports').map((port) => integer(port, 'nodePort') ?? 0)
-  const stillUsed = new Set(used(old).filter((nodePort) => nodePort !== 0 && used(spec).includes(nodePort)))
+  const wanted = new Set(used(spec))
+  const stillUsed = new Set(used(old).filter((nodePort) => nodePort !== 0 && wanted.has(nodePort)))
   const before = new Map(structs(old, 'ports').map((port) => [text(port, 'name'), integer(port, 'nodePort') ?? 0]))
   for (const port of structs(spec, 'ports')) {
     const nodePort = before.get(text(port, 'name')) ?? 0

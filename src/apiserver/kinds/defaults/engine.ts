@@ -7,7 +7,7 @@ import { canonicalQuantity } from '../../../kube/codec/quantity.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { type FieldType, findKind, type MessageType } from '../../../kube/schema/schema.ts'
 import { type Fields, isFields, setWhenAbsent, struct } from '../fields.ts'
-import { quantities, quantity, roundedQuantity } from '../quantities.ts'
+import { checkWorkable, quantities, quantity, roundedQuantity } from '../quantities.ts'
 import { DEFAULT_RULES } from './rules.ts'
 import { DEFAULT_VALUES } from './values.ts'
 
@@ -66,10 +66,15 @@ function completeSingle(field: FieldType, message: MessageType, fields: Fields):
 function completeQuantities(field: FieldType, fields: Fields): void {
   const map = struct(fields, field.jsonName)
   if (field.shape === 'map' && map !== undefined) {
-    for (const [resource, amount] of quantities(fields, field.jsonName)) map[resource] = roundedQuantity(amount)
+    for (const [resource, amount] of quantities(fields, field.jsonName)) {
+      checkWorkable(amount)
+      map[resource] = roundedQuantity(amount)
+    }
   } else if (field.shape === 'single') {
     const amount = quantity(fields, field.jsonName)
-    if (amount !== undefined) fields[field.jsonName] = canonicalQuantity(amount) ?? amount
+    if (amount === undefined) return
+    checkWorkable(amount)
+    fields[field.jsonName] = canonicalQuantity(amount) ?? amount
   }
 }
 

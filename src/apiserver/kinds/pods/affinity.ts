@@ -119,14 +119,14 @@ function checkPodTerm(term: Fields, path: string): FieldError[] {
 
 /** Keys whose values come from the pod; the selector must not speak about them as well. */
 function checkLabelKeys(term: Fields, path: string): FieldError[] {
-  const [matching, differing] = [texts(term, 'matchLabelKeys'), texts(term, 'mismatchLabelKeys')]
+  const [matching, differing] = [texts(term, 'matchLabelKeys'), new Set(texts(term, 'mismatchLabelKeys'))]
   const inBoth = 'exists in both matchLabelKeys and mismatchLabelKeys'
   return [
     ...checkKeyList(term, 'matchLabelKeys', path),
     ...checkKeyList(term, 'mismatchLabelKeys', path),
     ...checkSelectorKeys(struct(term, 'labelSelector'), matching, path),
     ...checkEach(matching, `${path}.matchLabelKeys`, (key, at) =>
-      differing.includes(key) ? [invalidField(at, key, inBoth)] : [],
+      differing.has(key) ? [invalidField(at, key, inBoth)] : [],
     ),
   ]
 }
@@ -143,10 +143,11 @@ function checkKeyList(term: Fields, name: string, path: string): FieldError[] {
 /** One requirement about such a key is the one that was made of it. */
 function checkSelectorKeys(selector: Fields | undefined, keys: readonly string[], path: string): FieldError[] {
   const seen = new Set(Object.keys(textMap(selector, 'matchLabels')))
+  const lastIndexes = new Map(keys.map((key, index) => [key, index]))
   return structs(selector, 'matchExpressions').flatMap((requirement) => {
     const key = text(requirement, 'key')
-    const index = keys.lastIndexOf(key)
-    const repeated = index >= 0 && seen.has(key)
+    const index = lastIndexes.get(key)
+    const repeated = index !== undefined && seen.has(key)
     seen.add(key)
     const detail = 'exists in both matchLabelKeys and labelSelector'
     return repeated ? [invalidField(`${path}[${index}]`, key, detail)] : []
@@ -154,16 +155,18 @@ function checkSelectorKeys(selector: Fields | undefined, keys: readonly string[]
 }
 
 export function checkTopologySpread(constraints: readonly Fields[], path: string): FieldError[] {
+  const pairOf = (constraint: Fields): string =>
+    `{${text(constraint, 'topologyKey')}, ${text(constraint, 'whenUnsatisfiable')}}`
+  const lastIndexes = new Map(constraints.map((constraint, index) => [pairOf(constraint), index]))
   return checkEach(constraints, path, (constraint, at, index) => {
     const [key, action] = [text(constraint, 'topologyKey'), text(constraint, 'whenUnsatisfiable')]
-    const repeated = constraints
-      .slice(index + 1)
-      .some((other) => text(other, 'topologyKey') === key && text(other, 'whenUnsatisfiable') === action)
+    const pair = pairOf(constraint)
+    const repeated = lastIndexes.get(pair) !== index
     return [
       ...checkPositive(integer(constraint, 'maxSkew') ?? 0, `${at}.maxSkew`),
       ...checkRequired(key, `${at}.topologyKey`, 'can not be empty'),
       ...checkSupported(action, `${at}.whenUnsatisfiable`, ['DoNotSchedule', 'ScheduleAnyway']),
-      ...(repeated ? [duplicateField(`${at}.{topologyKey, whenUnsatisfiable}`, `{${key}, ${action}}`)] : []),
+      ...(repeated ? [duplicateField(`${at}.{topologyKey, whenUnsatisfiable}`, pair)] : []),
       ...checkMinDomains(integer(constraint, 'minDomains'), action, `${at}.minDomains`),
       ...['nodeAffinityPolicy', 'nodeTaintsPolicy'].flatMap((name) =>
         has(constraint, name) ? checkSupported(text(constraint, name), `${at}.${name}`, ['Honor', 'Ignore']) : [],

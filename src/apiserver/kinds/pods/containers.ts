@@ -21,13 +21,13 @@ import { dnsLabel, portName, portNumber } from '../names.ts'
 import { checkEnvironment } from './environment.ts'
 import { checkDevices, checkMounts } from './mounts.ts'
 import { checkLifecycle, checkProbes } from './probes.ts'
-import { checkResources } from './resources.ts'
+import { checkResources, type OfferedClaims } from './resources.ts'
 import { checkContainerSecurityContext } from './security-context.ts'
 
 /** What the checks of containers need to know about their pod. */
 export interface PodSurroundings {
   readonly volumes: ReadonlyMap<string, Fields>
-  readonly claimNames: readonly string[]
+  readonly offeredClaims: OfferedClaims
   readonly gracePeriodSeconds: number | undefined
   readonly restartPolicy: string
   readonly hostUsers: boolean
@@ -91,14 +91,14 @@ export function checkEphemeralContainers(spec: Fields, pod: PodSurroundings, pat
   const others = [...structs(spec, 'containers'), ...structs(spec, 'initContainers')].map((other) =>
     text(other, 'name'),
   )
-  const names = new Set(others)
+  const [names, targets] = [new Set(others), new Set(others)]
   const detail = 'cannot be set for an Ephemeral Container'
   return checkEach(structs(spec, 'ephemeralContainers'), path, (container, at) => {
     const [name, target] = [text(container, 'name'), text(container, 'targetContainerName')]
     const errors = [...checkContainer(container, pod, at), ...checkImageSpelling(container, at)]
     if (names.has(name)) errors.push(duplicateField(`${at}.name`, name))
     names.add(name)
-    if (target !== '' && !others.includes(target)) errors.push(notFoundField(`${at}.targetContainerName`, target))
+    if (target !== '' && !targets.has(target)) errors.push(notFoundField(`${at}.targetContainerName`, target))
     const refused = refusedInEphemeral.filter(
       (field) => Object.keys(struct(container, field) ?? container[field] ?? {}).length > 0,
     )
@@ -126,7 +126,7 @@ function checkContainer(container: Fields, pod: PodSurroundings, path: string): 
     ...checkMounts(container, pod.volumes, path),
     ...checkDevices(container, pod.volumes, path),
     ...checkRequiredSupported(text(container, 'imagePullPolicy'), `${path}.imagePullPolicy`, pullPolicies),
-    ...checkResources(struct(container, 'resources'), pod.claimNames, `${path}.resources`),
+    ...checkResources(struct(container, 'resources'), pod.offeredClaims, `${path}.resources`),
     ...checkResizePolicies(container, pod.restartPolicy, `${path}.resizePolicy`),
     ...checkContainerSecurityContext(struct(container, 'securityContext'), pod.hostUsers, `${path}.securityContext`),
   ]

@@ -16,7 +16,7 @@ const propagations = ['Bidirectional', 'HostToContainer', 'None']
 const recursiveModes = ['Disabled', 'Enabled', 'IfPossible']
 
 export function checkMounts(container: Fields, volumes: ReadonlyMap<string, Fields>, path: string): FieldError[] {
-  const devices = structs(container, 'volumeDevices')
+  const devices = namesAndPaths(structs(container, 'volumeDevices'), 'devicePath')
   const mountPaths = new Set<string>()
   return checkEach(structs(container, 'volumeMounts'), `${path}.volumeMounts`, (mount, at) => {
     const [name, mountPath] = [text(mount, 'name'), text(mount, 'mountPath')]
@@ -25,14 +25,21 @@ export function checkMounts(container: Fields, volumes: ReadonlyMap<string, Fiel
     if (mountPath === '') errors.push(requiredField(`${at}.mountPath`))
     if (mountPaths.has(mountPath)) errors.push(invalidField(`${at}.mountPath`, mountPath, 'must be unique'))
     mountPaths.add(mountPath)
-    if (devices.some((device) => text(device, 'name') === name)) {
+    if (devices.names.has(name)) {
       errors.push(invalidField(`${at}.name`, name, 'must not already exist in volumeDevices'))
     }
-    if (devices.some((device) => text(device, 'devicePath') === mountPath)) {
+    if (devices.paths.has(mountPath)) {
       errors.push(invalidField(`${at}.mountPath`, mountPath, 'must not already exist as a path in volumeDevices'))
     }
     return [...errors, ...checkMountOptions(mount, container, at, `${path}.volumeMounts`)]
   })
+}
+
+function namesAndPaths(items: readonly Fields[], path: string): { names: Set<string>; paths: Set<string> } {
+  return {
+    names: new Set(items.map((item) => text(item, 'name'))),
+    paths: new Set(items.map((item) => text(item, path))),
+  }
 }
 
 /** Most options are reported at the list, without an index: the API server does so. */
@@ -70,7 +77,7 @@ function checkRecursiveReadOnly(mount: Fields, path: string): FieldError[] {
 }
 
 export function checkDevices(container: Fields, volumes: ReadonlyMap<string, Fields>, path: string): FieldError[] {
-  const mounts = structs(container, 'volumeMounts')
+  const mounts = namesAndPaths(structs(container, 'volumeMounts'), 'mountPath')
   const [names, paths] = [new Set<string>(), new Set<string>()]
   return checkEach(structs(container, 'volumeDevices'), `${path}.volumeDevices`, (device, at) => {
     const [name, devicePath] = [text(device, 'name'), text(device, 'devicePath')]
@@ -80,10 +87,10 @@ export function checkDevices(container: Fields, volumes: ReadonlyMap<string, Fie
     if (checkNoBacksteps(devicePath, at).length > 0) {
       errors.push(invalidField(`${at}.devicePath`, devicePath, "can not contain backsteps ('..')"))
     } else paths.add(devicePath)
-    if (mounts.some((mount) => text(mount, 'name') === name)) {
+    if (mounts.names.has(name)) {
       errors.push(invalidField(`${at}.name`, name, 'must not already exist in volumeMounts'))
     }
-    if (mounts.some((mount) => text(mount, 'mountPath') === devicePath)) {
+    if (mounts.paths.has(devicePath)) {
       errors.push(invalidField(`${at}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts'))
     }
     if (name !== '') names.add(name)

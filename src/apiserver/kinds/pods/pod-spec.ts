@@ -15,7 +15,7 @@ import { checkLabels } from '../metadata.ts'
 import { dnsLabel, dnsSubdomain, dnsSubdomainWithUnderscore, inRange, MAX_ID, type NameRule } from '../names.ts'
 import { checkAffinity, checkTopologySpread } from './affinity.ts'
 import { checkContainers, checkEphemeralContainers, checkInitContainers, type PodSurroundings } from './containers.ts'
-import { checkResources } from './resources.ts'
+import { checkResources, NO_CLAIMS, OfferedClaims } from './resources.ts'
 import { checkHostUsers, checkPodSecurityContext } from './security-context.ts'
 import { checkTolerations } from './tolerations.ts'
 import { checkVolumes } from './volumes.ts'
@@ -33,7 +33,7 @@ export function checkPodSpec(spec: Fields, metadata: Fields | undefined, path: s
   const containers = structs(spec, 'containers')
   const pod: PodSurroundings = {
     volumes,
-    claimNames: structs(spec, 'resourceClaims').map((claim) => text(claim, 'name')),
+    offeredClaims: new OfferedClaims(structs(spec, 'resourceClaims').map((claim) => text(claim, 'name'))),
     gracePeriodSeconds: integer(spec, 'terminationGracePeriodSeconds'),
     restartPolicy: text(spec, 'restartPolicy'),
     hostUsers: spec['hostUsers'] !== false,
@@ -44,7 +44,7 @@ export function checkPodSpec(spec: Fields, metadata: Fields | undefined, path: s
     ...checkContainers(containers, pod, `${path}.containers`),
     ...checkInitContainers(structs(spec, 'initContainers'), containers, pod, `${path}.initContainers`),
     ...checkEphemeralContainers(spec, pod, `${path}.ephemeralContainers`),
-    ...(has(spec, 'resources') ? checkResources(struct(spec, 'resources'), [], `${path}.resources`) : []),
+    ...(has(spec, 'resources') ? checkResources(struct(spec, 'resources'), NO_CLAIMS, `${path}.resources`) : []),
     ...checkHostNetworkPorts(spec, path, metadata !== undefined),
     ...checkRequiredSupported(text(spec, 'restartPolicy'), `${path}.restartPolicy`, RESTART_POLICIES),
     ...checkRequiredSupported(text(spec, 'dnsPolicy'), `${path}.dnsPolicy`, dnsPolicies),
@@ -83,7 +83,7 @@ function checkNames(spec: Fields, path: string): FieldError[] {
           'Never',
         ])
       : []),
-    ...(has(spec, 'overhead') ? checkResources({ limits: spec['overhead'] }, [], `${path}.overhead`) : []),
+    ...(has(spec, 'overhead') ? checkResources({ limits: spec['overhead'] }, NO_CLAIMS, `${path}.overhead`) : []),
     ...checkOs(struct(spec, 'os'), `${path}.os`),
   ]
 }

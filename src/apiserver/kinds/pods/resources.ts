@@ -12,26 +12,45 @@ import {
   quantityInNano,
 } from '../quantities.ts'
 
-/** `claimNames` are the names that `spec.resourceClaims` of the pod offers. */
-export function checkResources(
-  resources: Fields | undefined,
-  claimNames: readonly string[],
-  path: string,
-): FieldError[] {
+/** The names that `spec.resourceClaims` of a pod offers to its containers. */
+export class OfferedClaims {
+  readonly #names: ReadonlySet<string>
+  #missing: string | undefined
+
+  constructor(names: readonly string[]) {
+    this.#names = new Set(names)
+  }
+
+  has(name: string): boolean {
+    return this.#names.has(name)
+  }
+
+  /** What is said of a name that is not offered. Put together once: every container may ask for many. */
+  get missing(): string {
+    const names = this.#names.size === 0 ? ' which is empty' : `: ${[...this.#names].toSorted().join(', ')}`
+    this.#missing ??= `must be one of the names in pod.spec.resourceClaims${names}`
+    return this.#missing
+  }
+}
+
+export const NO_CLAIMS = new OfferedClaims([])
+
+export function checkResources(resources: Fields | undefined, offered: OfferedClaims, path: string): FieldError[] {
   const limits = quantities(resources, 'limits')
+  const limitOf = new Map(limits)
   const requests = quantities(resources, 'requests')
   const errors = [
     ...limits.flatMap(([resource, quantity]) => checkAmount(resource, quantity, `${path}.limits[${resource}]`)),
     ...requests.flatMap(([resource, quantity]) => [
       ...checkAmount(resource, quantity, `${path}.requests[${resource}]`),
-      ...checkAgainstLimit(resource, quantity, new Map(limits).get(resource), path),
+      ...checkAgainstLimit(resource, quantity, limitOf.get(resource), path),
     ]),
   ]
   const names = [...limits, ...requests].map(([resource]) => resource)
   if (names.some(isHugePages) && !names.some((name) => name === 'cpu' || name === 'memory')) {
     errors.push(forbiddenField(path, 'HugePages require cpu or memory'))
   }
-  return [...errors, ...checkClaims(resources, claimNames, `${path}.claims`)]
+  return [...errors, ...checkClaims(resources, offered, `${path}.claims`)]
 }
 
 function checkAmount(resource: string, quantity: string, path: string): FieldError[] {
@@ -62,13 +81,13 @@ function checkAgainstLimit(resource: string, request: string, limit: string | un
     : []
 }
 
-function checkClaims(resources: Fields | undefined, claimNames: readonly string[], path: string): FieldError[] {
+function checkClaims(resources: Fields | undefined, offered: OfferedClaims, path: string): FieldError[] {
   return structs(resources, 'claims').flatMap((claim, index) => {
     const name = text(claim, 'name')
     if (name === '') return [requiredField(`${path}[${index}]`)]
-    if (claimNames.includes(name)) return []
-    const offered = claimNames.length === 0 ? ' which is empty' : `: ${claimNames.toSorted().join(', ')}`
-    const detail = `must be one of the names in pod.spec.resourceClaims${offered}`
-    return [{ type: 'FieldValueNotFound', field: `${path}[${index}]`, badValue: name, detail } as const]
+    if (offered.has(name)) return []
+    return [
+      { type: 'FieldValueNotFound', field: `${path}[${index}]`, badValue: name, detail: offered.missing } as const,
+    ]
   })
 }

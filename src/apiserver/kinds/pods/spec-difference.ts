@@ -3,6 +3,10 @@
  * its internal types there, with other names and all absent fields; ours shows the fields as they were written.
  */
 const contextLines = 3
+/** Of each side: the table of what they have in common has as many places as their product. */
+const maxAlignedLines = 500
+/** People read no more of it. */
+const maxCharacters = 8_192
 
 type Line = readonly [sign: ' ' | '-' | '+', text: string]
 
@@ -11,7 +15,7 @@ export function specDifference(before: unknown, after: unknown): string {
   const changed = lines.flatMap(([sign], index) => (sign === ' ' ? [] : [index]))
   let output = ''
   let from = 0
-  while (from < changed.length) {
+  while (from < changed.length && output.length < maxCharacters) {
     let to = from
     while (to + 1 < changed.length && (changed[to + 1] ?? 0) - (changed[to] ?? 0) <= 2 * contextLines) to++
     output += hunk(lines, Math.max(0, (changed[from] ?? 0) - contextLines), (changed[to] ?? 0) + contextLines + 1)
@@ -51,8 +55,11 @@ function align(before: readonly string[], after: readonly string[]): Line[] {
   ]
 }
 
-/** The longest common subsequence of both sides stays, the rest goes or comes. */
+/** The longest common subsequence of both sides stays, the rest goes or comes. Where much has changed, all of it. */
 function alignChanged(before: readonly string[], after: readonly string[]): Line[] {
+  if (before.length > maxAlignedLines || after.length > maxAlignedLines) {
+    return [...before.map((text): Line => ['-', text]), ...after.map((text): Line => ['+', text])]
+  }
   const width = after.length + 1
   const lengths = new Uint32Array((before.length + 1) * width)
   for (let i = before.length - 1; i >= 0; i--) {

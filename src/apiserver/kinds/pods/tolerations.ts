@@ -8,7 +8,6 @@ import {
   requiredField,
 } from '../../../kube/status/field-error.ts'
 import { checkEach, checkName, checkSupported } from '../checks.ts'
-import { sameValue } from '../equality.ts'
 import { type Fields, has, structs, text } from '../fields.ts'
 
 const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
@@ -57,11 +56,12 @@ function checkOperator(operator: string, value: string, path: string): FieldErro
 /** On update: tolerations may be added, and only `tolerationSeconds` of the old ones may change. */
 export function checkOnlyAddedTolerations(spec: Fields, old: Fields, path: string): FieldError[] {
   const tolerations = structs(spec, 'tolerations')
-  const kept = structs(old, 'tolerations').every((before) =>
-    tolerations.some((after) =>
-      sameValue({ ...before, tolerationSeconds: undefined }, { ...after, tolerationSeconds: undefined }),
-    ),
-  )
+  const present = new Set(tolerations.map(withoutSeconds))
+  const kept = structs(old, 'tolerations').every((before) => present.has(withoutSeconds(before)))
   if (!kept) return [forbiddenField(path, 'existing toleration can not be modified except its tolerationSeconds')]
   return checkTolerations(tolerations, path)
+}
+
+function withoutSeconds(toleration: Fields): string {
+  return JSON.stringify(['key', 'operator', 'value', 'effect'].map((name) => text(toleration, name)))
 }

@@ -8,7 +8,7 @@ import {
   requiredField,
   tooManyField,
 } from '../../../kube/status/field-error.ts'
-import { checkEach, checkName, checkSupported } from '../checks.ts'
+import { checkEach, checkName, checkSupported, repetitions } from '../checks.ts'
 import { type Fields, has, struct, structs, text } from '../fields.ts'
 
 export const MAX_POLICY_RULES = 20
@@ -20,9 +20,8 @@ export function checkPodFailurePolicy(spec: Fields, path: string): FieldError[] 
   const rules = structs(struct(spec, 'podFailurePolicy'), 'rules')
   const tooMany = rules.length > MAX_POLICY_RULES ? [tooManyField(`${path}.rules`, rules.length, MAX_POLICY_RULES)] : []
   const podSpec = struct(struct(spec, 'template'), 'spec')
-  const names = [...structs(podSpec, 'containers'), ...structs(podSpec, 'initContainers')].map((container) =>
-    text(container, 'name'),
-  )
+  const containers = [...structs(podSpec, 'containers'), ...structs(podSpec, 'initContainers')]
+  const names = new Set(containers.map((container) => text(container, 'name')))
   return [
     ...tooMany,
     ...checkEach(rules, `${path}.rules`, (rule, at) => [
@@ -43,7 +42,7 @@ function checkAction(rule: Fields, hasIndexLimit: boolean, path: string): FieldE
   return checkSupported(action, path, actions)
 }
 
-function checkExitCodes(codes: Fields | undefined, containerNames: readonly string[], path: string): FieldError[] {
+function checkExitCodes(codes: Fields | undefined, containerNames: ReadonlySet<string>, path: string): FieldError[] {
   if (codes === undefined) return []
   const operator = text(codes, 'operator')
   const operators = ['In', 'NotIn']
@@ -52,7 +51,7 @@ function checkExitCodes(codes: Fields | undefined, containerNames: readonly stri
       ? [requiredField(`${path}.operator`, `valid values: ${printList(operators)}`)]
       : checkSupported(operator, `${path}.operator`, operators)
   const name = text(codes, 'containerName')
-  if (has(codes, 'containerName') && !containerNames.includes(name)) {
+  if (has(codes, 'containerName') && !containerNames.has(name)) {
     const detail = 'must be one of the container or initContainer names in the pod template'
     errors.push(invalidField(`${path}.containerName`, name, detail))
   }
@@ -63,10 +62,11 @@ function checkExitCodes(codes: Fields | undefined, containerNames: readonly stri
 function checkValues(values: readonly number[], operator: string, path: string): FieldError[] {
   if (values.length === 0) return [invalidField(path, null, 'at least one value is required')]
   const errors = values.length > MAX_EXIT_CODES ? [tooManyField(path, values.length, MAX_EXIT_CODES)] : []
+  const isRepeated = repetitions<number>()
   for (const [index, value] of values.entries()) {
     const at = `${path}[${index}]`
     if (operator === 'In' && value === 0) errors.push(invalidField(at, value, 'must not be 0 for the In operator'))
-    if (values.indexOf(value) < index) errors.push(duplicateField(at, value))
+    if (isRepeated(value)) errors.push(duplicateField(at, value))
   }
   const ordered = values.every((value, index) => index === 0 || (values[index - 1] ?? 0) <= value)
   return ordered ? errors : [...errors, invalidField(path, values, 'must be ordered')]

@@ -109,9 +109,10 @@ function checkTemplate(spec: Fields, claims: readonly Fields[]): FieldError[] {
   delete podSpec['hostname']
   delete podSpec['subdomain']
   const claimNames = claims.map((claim) => text(struct(claim, 'metadata'), 'name'))
+  const claimed = new Set(claimNames)
   podSpec['volumes'] = [
     ...claimNames.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
-    ...structs(podSpec, 'volumes').filter((volume) => !claimNames.includes(text(volume, 'name'))),
+    ...structs(podSpec, 'volumes').filter((volume) => !claimed.has(text(volume, 'name'))),
   ]
   const selector = struct(spec, 'selector')
   if (checkLabelSelector(selector, 'spec.selector').length > 0) return [invalidField('spec.selector', selector, '')]
