@@ -67,12 +67,14 @@ import { feedPolicy } from './core/policy-feed.ts'
 import { Reader } from './core/read.ts'
 import { Reviews } from './core/reviews.ts'
 import { Subresources } from './core/subresources/subresources.ts'
+import { Maker } from './core/write/maker.ts'
 import { delegation } from './delegation/delegate.ts'
 import { notFoundHandler } from './delegation/not-found.ts'
 import { routes } from './delegation/routes.ts'
 import { builtInGroupVersions } from './discovery/built-in.ts'
 import { DiscoveryDocuments } from './discovery/documents.ts'
 import { DiscoveryRegistry } from './discovery/source.ts'
+import { HeavyWork } from './heavy/heavy-work.ts'
 import { strategyFor } from './kinds/registry.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { addObjectMetrics } from './metrics/object-metrics.ts'
@@ -163,12 +165,14 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
   const issuer = new TokenIssuer({ key: pki.serviceAccountKey })
   const tokens = tokenAuthenticator(options, issuer, find)
   const tokenSubresource = new TokenSubresource({ issuer, find, clock, admission })
+  const heavy = new HeavyWork({ clock, logger })
   const writer = new ServiceWriter(
     {
       store,
       cache,
       clock,
       admission,
+      maker: new Maker({ heavy, strategyOf: strategyFor }),
       strategyOf: strategyFor,
     },
     allocator,
@@ -267,6 +271,7 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
     ...(options.auditLog === undefined ? [] : [options.auditLog]),
     cachePart(cache, view, graph, clock),
     new HistoryKeeper(store, clock, logger),
+    heavy,
     // Before anybody is served: clients count on the default objects from the first request on.
     bootstrap,
     listener,

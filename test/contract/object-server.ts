@@ -15,6 +15,7 @@ import type { Store } from '../../src/apiserver/storage/store.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
 import { ManualClock, systemClock } from '../../src/telemetry/clock.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
+import { inlineMaker } from './inline-maker.ts'
 
 /** How long a test waits for something. Signing runs on threads: how many turns of the event loop it takes says nothing. */
 const eventuallyMs = 30_000
@@ -67,6 +68,7 @@ export async function startObjectServer(
     cache,
     clock,
     admission: new Admission(all),
+    maker: inlineMaker,
     strategyOf: ({ apiVersion, kind }: Resource) => strategyOf(apiVersion, kind),
   }
   const writer = writerOf(parts)
@@ -82,7 +84,9 @@ export async function startObjectServer(
       return (await createObject(writer, structuredClone(object), request)).object()
     },
     async update(resource, namespace, name, change) {
-      return (await updateObject(writer, requestFor(resource, namespace, name), change)).item.object()
+      return (
+        await updateObject(writer, requestFor(resource, namespace, name), (item) => change(item.object()))
+      ).item.object()
     },
     async delete(resource, namespace, name, options = {}) {
       await deleteObject(writer, requestFor(resource, namespace, name), options)
@@ -100,7 +104,8 @@ function requestFor(resource: Resource, namespace: string, name: string, options
   const { dryRun = false, userName = 'somebody' } = options
   const user = { name: userName, uid: '', groups: ['system:authenticated'], extra: {} }
   const signal = new AbortController().signal
-  return { resource, subresource: '', namespace, name, user, dryRun, signal, warnings: new Set() }
+  const own = { warnings: new Set<string>(), bodyBytes: 0, hasDefaults: false }
+  return { resource, subresource: '', namespace, name, user, dryRun, signal, ...own }
 }
 
 /** Resolves when the condition holds, however many promises that takes; the clock of the server stands still. */

@@ -13,7 +13,7 @@ import { RBAC_RESOURCES } from '../../src/apiserver/auth/rbac/objects.ts'
 import { RbacView } from '../../src/apiserver/auth/rbac/view.ts'
 import { standardAuthorizer } from '../../src/apiserver/auth/standard-authorizer.ts'
 import { Admission, type AdmissionRequest } from '../../src/apiserver/core/admission.ts'
-import { conform } from '../../src/apiserver/core/decode-body.ts'
+import { inOrder } from '../../src/apiserver/core/decode-body.ts'
 import type { Resource } from '../../src/apiserver/core/resource.ts'
 import { strategyOf } from '../../src/apiserver/kinds/registry.ts'
 import { createRequest } from '../../src/identity/csr.ts'
@@ -235,7 +235,7 @@ function proposal(entry: Case & { verb: 'create' | 'update' }, resource: Resourc
   sent.metadata = { ...sent.metadata, ...(entry.namespace === undefined ? {} : { namespace: entry.namespace }) }
   const { name = '', generateName = '' } = sent.metadata
   if (name === '' && generateName !== '') sent.metadata.name = `${generateName}abcde`
-  const object = conform(sent, resource, 'Ignore', { warnings: new Set() })
+  const object = inOrder(sent, resource)
   strategyOf(resource.apiVersion, resource.kind).applyDefaults?.(object)
   return object
 }
@@ -249,7 +249,7 @@ function judge(request: AdmissionRequest, object: KubeObject): KubeObject {
   if (old === undefined) strategy.prepareForCreate?.(object, context)
   else if (subresource === 'status') strategy.prepareForStatusUpdate?.(object, old, context)
   else strategy.prepareForUpdate?.(object, old, context)
-  const ready = conform(object, resource, 'Ignore', { warnings: new Set() })
+  const ready = inOrder(object, resource)
   const errors =
     old === undefined
       ? strategy.validate?.(ready)

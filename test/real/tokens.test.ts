@@ -18,7 +18,7 @@ import { answerTokenRequest } from '../../src/apiserver/auth/tokens/token-reques
 import { reviewToken } from '../../src/apiserver/auth/tokens/token-review.ts'
 import { ApiTokenAuthenticator, UnionTokenAuthenticator } from '../../src/apiserver/auth/tokens/union-tokens.ts'
 import type { RequestContext } from '../../src/apiserver/chain/handler.ts'
-import { conform, type ExpectedKind } from '../../src/apiserver/core/decode-body.ts'
+import { type ExpectedKind, inOrder } from '../../src/apiserver/core/decode-body.ts'
 import { jwtKeyId } from '../../src/identity/jwk.ts'
 import { type FetchedResponse, KubeClient } from '../../src/kube/client/client.ts'
 import { loadKubeconfig } from '../../src/kube/client/kubeconfig.ts'
@@ -388,7 +388,7 @@ function statusOf(error: unknown): object {
 function conformed(answer: KubeObject, kind: string): KubeObject {
   const apiVersion = 'authentication.k8s.io/v1'
   const message = findKind(apiVersion, kind)?.message as ExpectedKind['message']
-  return conform(answer, { apiVersion, kind, message }, 'Ignore', { warnings: new Set() })
+  return inOrder(answer, { apiVersion, kind, message })
 }
 
 /** Field managers are not kept yet. */

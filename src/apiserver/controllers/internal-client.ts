@@ -93,7 +93,9 @@ export class InternalClient {
     if (present === undefined || change(present) === undefined) return
     const request = this.#request(place, subresource, signal)
     try {
-      await updateObject(this.#writer, request, (old) => withoutVersion(change(structuredClone(old)) ?? old))
+      await updateObject(this.#writer, request, (current) =>
+        withoutVersion(change(current.object()) ?? current.object()),
+      )
     } catch (error) {
       if (!isNotFound(error)) throw error
     }
@@ -121,7 +123,8 @@ export class InternalClient {
     const user = INTERNAL_USER
     // One of its own for each write: many run side by side, and one signal with as many listeners looks like a leak.
     const signal = AbortSignal.any([stopped])
-    return { resource, subresource, namespace, name, user, dryRun: false, signal, warnings: new Set() }
+    const own = { dryRun: false, warnings: new Set<string>(), bodyBytes: 0, hasDefaults: false }
+    return { resource, subresource, namespace, name, user, signal, ...own }
   }
 }
 

@@ -1,5 +1,6 @@
 /** What stands between a valid request and its effect: plugins that may change the object or refuse the request. */
 import type { KubeObject } from '../../kube/objects.ts'
+import type { Turns } from '../../telemetry/turns.ts'
 import type { UserInfo } from '../auth/user.ts'
 import type { Resource } from './resource.ts'
 
@@ -32,11 +33,18 @@ export class Admission {
     this.#plugins = plugins
   }
 
-  async admit(request: AdmissionRequest): Promise<void> {
-    for (const plugin of this.#plugins) await plugin.admit?.(request)
+  /** With `turns`, others are served in between: a large object takes each plugin a while. */
+  async admit(request: AdmissionRequest, turns?: Turns): Promise<void> {
+    for (const plugin of this.#plugins) {
+      await plugin.admit?.(request)
+      if (turns?.isOver === true) await turns.next()
+    }
   }
 
-  async validate(request: AdmissionRequest): Promise<void> {
-    for (const plugin of this.#plugins) await plugin.validate?.(request)
+  async validate(request: AdmissionRequest, turns?: Turns): Promise<void> {
+    for (const plugin of this.#plugins) {
+      await plugin.validate?.(request)
+      if (turns?.isOver === true) await turns.next()
+    }
   }
 }

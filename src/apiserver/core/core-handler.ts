@@ -6,15 +6,14 @@ import type { KubeObject } from '../../kube/objects.ts'
 import { responseContentType } from '../../kube/representation.ts'
 import type { ResourceRequest } from '../../kube/request-info.ts'
 import { findResource } from '../../kube/schema/catalogue.ts'
-import { badRequest, isNotFound, successStatus } from '../../kube/status/index.ts'
+import { isNotFound, successStatus } from '../../kube/status/index.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { type Authorizer, allow } from '../auth/authorizer.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import { encodeBody } from '../serving/encode-body.ts'
 import { respond, respondStream } from '../serving/respond.ts'
 import type { Store } from '../storage/store.ts'
-import { fromStored, toStored } from './conversion/conversion.ts'
-import { readObject } from './decode-body.ts'
+import { readBody } from './decode-body.ts'
 import type { Item } from './item.ts'
 import { KeptNegotiations } from './kept-negotiations.ts'
 import { readCollectionOptions } from './list-options.ts'
@@ -30,9 +29,10 @@ import { WatchQueue } from './watch-queue.ts'
 import { createObject } from './write/create.ts'
 import { deleteObject } from './write/delete.ts'
 import { readDeleteOptions } from './write/delete-options.ts'
-import { patchProducer } from './write/patch.ts'
+import { readPatch } from './write/patch.ts'
+import { type Made, placeUnderName } from './write/steps.ts'
 import { updateObject } from './write/update.ts'
-import { writeRequestOf } from './write/write-request.ts'
+import { type WriteRequest, writeRequestOf } from './write/write-request.ts'
 import type { Writer } from './write/writer.ts'
 
 export interface CoreParts {
@@ -137,9 +137,12 @@ export class CoreHandler {
   }
 
   async #create(context: RequestContext, resource: Resource): Promise<void> {
+    const { writer } = this.#parts
     const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
-    const object = toStored(await readObject(context, resource), resource.storedApiVersion)
-    const item = await createObject(this.#parts.writer, object, writeRequestOf(context, resource))
+    const body = await readBody(context)
+    const request = { ...writeRequestOf(context, resource, body.bytes.length), hasDefaults: true }
+    const object = noted(await writer.parts.maker.read(resource, body, request), request)
+    const item = await createObject(writer, object, request)
     context.createdName = item.object().metadata?.name ?? ''
     await this.#sendItem(context, 201, item, resource, output)
   }
@@ -147,34 +150,35 @@ export class CoreHandler {
   async #update(context: RequestContext, info: ResourceRequest, resource: Resource): Promise<void> {
     const { writer, authorizer } = this.#parts
     const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
-    const request = writeRequestOf(context, resource)
-    const object = toStored(await readObject(context, resource), resource.storedApiVersion)
-    checkName(object, request.name)
+    const body = await readBody(context)
+    const request = { ...writeRequestOf(context, resource, body.bytes.length), hasDefaults: true }
+    const read = async (): Promise<KubeObject> =>
+      placeUnderName(noted(await writer.parts.maker.read(resource, body, request), request), request.name)
+    // Each try changes its object, so that each but the first reads its own. A body that makes no sense is refused first.
+    let first: KubeObject | undefined = await read()
+    const produce = async (): Promise<KubeObject> => {
+      const object = first ?? (await read())
+      first = undefined
+      return object
+    }
     const allowsCreate = writer.parts.strategyOf(resource).allowsCreateOnUpdate === true && request.subresource === ''
     const create = async (): Promise<Item> => {
       // So far only the update was allowed.
       allow(authorizer, { ...info, user: context.user, verb: 'create' })
-      return await createObject(writer, structuredClone(object), request)
+      return await createObject(writer, await produce(), request)
     }
-    const { item, created } = await updateObject(
-      writer,
-      request,
-      () => structuredClone(object),
-      allowsCreate ? create : undefined,
-    )
+    const { item, created } = await updateObject(writer, request, produce, allowsCreate ? create : undefined)
     await this.#sendItem(context, created ? 201 : 200, item, resource, output)
   }
 
   async #patch(context: RequestContext, resource: Resource): Promise<void> {
+    const { writer } = this.#parts
     const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
-    const patched = await patchProducer(context, resource)
-    const request = writeRequestOf(context, resource)
-    const produce = (old: KubeObject): KubeObject => {
-      const object = toStored(patched(fromStored(old, resource.apiVersion)), resource.storedApiVersion)
-      checkName(object, request.name)
-      return object
-    }
-    const { item } = await updateObject(this.#parts.writer, request, produce)
+    const patch = await readPatch(context)
+    const request = { ...writeRequestOf(context, resource, patch.bytes.length), hasDefaults: true }
+    const produce = async (current: Item): Promise<KubeObject> =>
+      placeUnderName(noted(await writer.parts.maker.patch(resource, patch, current, request), request), request.name)
+    const { item } = await updateObject(writer, request, produce)
     await this.#sendItem(context, 200, item, resource, output)
   }
 
@@ -240,13 +244,10 @@ function hasDoor({ row }: Resource, subresource: string): boolean {
   return subresource === '' || row.subresources?.some(({ name }) => name === subresource) === true
 }
 
-/** The name in the path decides; an object that names another one is a mistake, not a rename. */
-function checkName(object: KubeObject, name: string): void {
-  const own = object.metadata?.name ?? ''
-  if (own === '') object.metadata = { ...object.metadata, name }
-  else if (own !== name) {
-    throw badRequest(`the name of the object (${own}) does not match the name on the URL (${name})`)
-  }
+/** What was made, when its client has been warned. */
+function noted({ object, warnings }: Made, request: WriteRequest): KubeObject {
+  for (const warning of warnings) request.warnings.add(warning)
+  return object
 }
 
 /** Somebody else deleted it first: just as well. */

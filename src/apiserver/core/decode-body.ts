@@ -1,4 +1,4 @@
-/** A request body as an object of the resource it is sent to: decoded, of the right kind, with unknown fields reported. */
+/** A request body as an object of the kind it is sent for: decoded, of the right type, with unknown fields reported. */
 import { parseJson } from '../../kube/codec/json.ts'
 import { decodeMessage, decodeProtobuf, encodeMessage } from '../../kube/codec/object-codec.ts'
 import { negotiateBody } from '../../kube/negotiation-body.ts'
@@ -11,10 +11,12 @@ import { BodyTooLargeError } from '../../serving/exchange.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import { isEmbeddedKind, withEmbeddedKinds } from '../kinds/embedded-kinds.ts'
 import { parseYamlBody } from './decode-yaml.ts'
-import { findDuplicateKeys } from './duplicate-keys.ts'
+import { MAX_BODY_VALUES, scanJson } from './scan-json.ts'
 
 /** What an API server takes; etcd refuses objects of half the size. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024
+/** Of what is asked and not kept: reviews, token requests, evictions, options. Room for a user with thousands of groups. */
+export const MAX_QUESTION_BYTES = 128 * 1024
 
 export interface ExpectedKind {
   readonly apiVersion: string
@@ -26,22 +28,50 @@ export interface ExpectedKind {
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
 
-export async function readBodyBytes(context: RequestContext): Promise<Buffer> {
+/** A body as it came, and what its sender said about it. */
+export interface RequestBody {
+  readonly bytes: Uint8Array
+  readonly encoding: Encoding
+  readonly validation: FieldValidation
+}
+
+export interface Decoded {
+  readonly object: KubeObject
+  /** What was dropped on the way, where the client did not ask for strictness. */
+  readonly warnings: readonly string[]
+}
+
+export async function readBodyBytes(context: RequestContext, maxBytes = MAX_BODY_BYTES): Promise<Buffer> {
   try {
-    return await context.exchange.readBody(MAX_BODY_BYTES)
+    return await context.exchange.readBody(maxBytes)
   } catch (error) {
-    if (error instanceof BodyTooLargeError) throw requestEntityTooLarge(`limit is ${MAX_BODY_BYTES}`)
+    if (error instanceof BodyTooLargeError) throw requestEntityTooLarge(`limit is ${maxBytes}`)
     throw error
   }
 }
 
-export async function readObject(context: RequestContext, expected: ExpectedKind): Promise<KubeObject> {
+export async function readBody(context: RequestContext, maxBytes = MAX_BODY_BYTES): Promise<RequestBody> {
   const encoding = negotiateBody(context.exchange.headers.get('content-type'))
-  const body = await readBodyBytes(context)
+  const validation = fieldValidationOf(context)
+  return { bytes: await readBodyBytes(context, maxBytes), encoding, validation }
+}
+
+/** For what is asked and not kept, and therefore small. */
+export async function readQuestion(context: RequestContext, expected: ExpectedKind): Promise<KubeObject> {
+  const { object, warnings } = decodeObject(await readBody(context, MAX_QUESTION_BYTES), expected)
+  for (const warning of warnings) context.warnings.add(warning)
+  return object
+}
+
+/** Throws an ApiError for everything that is no such object. */
+export function decodeObject({ bytes, encoding, validation }: RequestBody, expected: ExpectedKind): Decoded {
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const text = encoding === 'protobuf' ? '' : body.toString('utf8')
+  const { duplicates } = encoding === 'json' ? scanJson(text) : { duplicates: [] }
   const object = decode(body, text, encoding, expected)
+  if (encoding !== 'json') checkValues(object, MAX_BODY_VALUES)
   checkType(object, expected)
-  return conform(object, expected, fieldValidationOf(context), context, encoding === 'json' ? text : undefined)
+  return conform(object, expected, validation, duplicates)
 }
 
 /**
@@ -52,45 +82,43 @@ export function conform(
   object: KubeObject,
   expected: ExpectedKind,
   validation: FieldValidation,
-  context: Pick<RequestContext, 'warnings'>,
-  jsonText?: string,
-): KubeObject {
+  duplicates: readonly string[] = [],
+): Decoded {
   const { apiVersion, kind, message } = expected
   try {
     const { bytes, dropped } = encodeMessage(message, object)
-    const names = dropped.names.filter((name) => !isEmbeddedKind(kind, name)).sort()
-    const unknown = names.map((name) => `unknown field ${JSON.stringify(name)}`)
-    const duplicates = jsonText === undefined || validation === 'Ignore' ? [] : findDuplicateKeys(jsonText)
-    const problems = [...unknown, ...duplicates.map((name) => `duplicate field ${JSON.stringify(name)}`)]
-    if (problems.length > 0) reportProblems(problems, expected, validation, context)
+    const problems = validation === 'Ignore' ? [] : problemsOf(kind, dropped.names, duplicates)
+    if (validation === 'Strict' && problems.length > 0) {
+      throw unusable(expected, `strict decoding error: ${problems.join(', ')}`)
+    }
     // Not by spreading: objects made that way each get a shape of their own, and all later code is slower for it.
-    return withEmbeddedKinds(Object.assign({ kind, apiVersion }, decodeMessage(message, bytes).value))
+    const conforming = withEmbeddedKinds(Object.assign({ kind, apiVersion }, decodeMessage(message, bytes).value))
+    return { object: conforming, warnings: problems }
   } catch (error) {
     if (error instanceof WireError) throw unusable(expected, error.message)
     throw error
   }
 }
 
-export function fieldValidationOf({ query }: RequestContext): FieldValidation {
+/** For objects of our own, about which nobody needs to be told anything. */
+export function inOrder(object: KubeObject, expected: ExpectedKind): KubeObject {
+  return conform(object, expected, 'Ignore').object
+}
+
+function problemsOf(kind: string, dropped: readonly string[], duplicates: readonly string[]): string[] {
+  const unknown = dropped.filter((name) => !isEmbeddedKind(kind, name)).sort()
+  return [
+    ...unknown.map((name) => `unknown field ${JSON.stringify(name)}`),
+    ...duplicates.map((name) => `duplicate field ${JSON.stringify(name)}`),
+  ]
+}
+
+export function fieldValidationOf({ query }: Pick<RequestContext, 'query'>): FieldValidation {
   const value = query.first('fieldValidation') ?? ''
   if (value === '') return 'Warn'
   if (value === 'Ignore' || value === 'Warn' || value === 'Strict') return value
   throw badRequest(
     `fieldValidation: Unsupported value: ${JSON.stringify(value)}: supported values: "Ignore", "Strict", "Warn"`,
-  )
-}
-
-function reportProblems(
-  problems: readonly string[],
-  { apiVersion, kind }: ExpectedKind,
-  validation: FieldValidation,
-  { warnings }: Pick<RequestContext, 'warnings'>,
-): void {
-  if (validation === 'Warn') for (const problem of problems) warnings.add(problem)
-  if (validation !== 'Strict') return
-  const version = apiVersion.slice(apiVersion.indexOf('/') + 1)
-  throw badRequest(
-    `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: strict decoding error: ${problems.join(', ')}`,
   )
 }
 
@@ -108,6 +136,20 @@ function decode(body: Buffer, text: string, encoding: Encoding, expected: Expect
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as KubeObject
   throw unrecognized(body, expected, 'it is not an object')
+}
+
+/** What the scan of a JSON text says, for objects that come without one. Parts of YAML may stand in several places. */
+export function checkValues(object: KubeObject, maxValues: number): void {
+  let left = maxValues
+  const rest: unknown[] = [object]
+  while (rest.length > 0) {
+    const value = rest.pop()
+    if (typeof value !== 'object' || value === null) continue
+    const inside = Object.values(value)
+    left -= inside.length
+    if (left < 0) throw requestEntityTooLarge(`limit is ${maxValues} values`)
+    for (const each of inside) rest.push(each)
+  }
 }
 
 /** How much of a body that makes no sense is shown. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { RequestContext } from '../chain/handler.ts'
-import { type ExpectedKind, readObject } from './decode-body.ts'
+import { decodeObject, type ExpectedKind } from './decode-body.ts'
 import { MAX_YAML_BODY_BYTES, parseYamlBody } from './decode-yaml.ts'
 
 const filled = (piece: string, length: number): string =>
@@ -11,10 +10,9 @@ function keys(count: number, key: (index: number) => string): string {
 }
 
 async function readYaml(text: string): Promise<unknown> {
-  const body = Buffer.from(text)
-  const exchange = { headers: new Headers({ 'content-type': 'application/yaml' }), readBody: async () => body }
   const expected = { apiVersion: 'v1', kind: 'ConfigMap' } as ExpectedKind
-  return await readObject({ exchange } as unknown as RequestContext, expected)
+  const body = { bytes: Buffer.from(text), encoding: 'yaml', validation: 'Warn' } as const
+  return await Promise.resolve().then(() => decodeObject(body, expected))
 }
 
 describe('YAML that takes long to read', () => {

@@ -5,11 +5,11 @@
 import { type Document, isScalar, LineCounter, parseDocument, visit, type YAMLError } from 'yaml'
 import { parseJson } from '../../kube/codec/json.ts'
 import { excessiveNestingAt } from '../../kube/codec/yaml-nesting.ts'
-import { requestEntityTooLarge } from '../../kube/status/index.ts'
-import { findDuplicateKeys } from './duplicate-keys.ts'
+import { ApiError, requestEntityTooLarge } from '../../kube/status/index.ts'
+import { scanJson } from './scan-json.ts'
 
 /**
- * A second or two of work at worst. kubectl and all client libraries send JSON, whatever they were given; what people send by
+ * A second or two of work at worst, off the event loop. kubectl and all client libraries send JSON, whatever they were given; what people send by
  * hand is far smaller.
  */
 export const MAX_YAML_BODY_BYTES = 128 * 1024
@@ -39,9 +39,11 @@ export function parseYamlBody(text: string): unknown {
 function parseAsJson(text: string): unknown {
   if (!/^\s*[{[]/.test(text)) return undefined
   try {
+    const { duplicates } = scanJson(text)
     const value = parseJson(text)
-    if (findDuplicateKeys(text).length === 0) return value
-  } catch {
+    if (duplicates.length === 0) return value
+  } catch (error) {
+    if (error instanceof ApiError) throw error
     return undefined
   }
   throw new Error(notUnique)

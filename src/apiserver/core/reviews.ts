@@ -18,7 +18,7 @@ import {
 import type { RequestContext } from '../chain/handler.ts'
 import { encodeBody } from '../serving/encode-body.ts'
 import { respond } from '../serving/respond.ts'
-import { conform, readObject } from './decode-body.ts'
+import { inOrder, readQuestion } from './decode-body.ts'
 
 type Review = (review: KubeObject, context: RequestContext, info: ResourceRequest) => KubeObject | Promise<KubeObject>
 
@@ -73,8 +73,8 @@ export class Reviews {
       },
       BUILT_IN_OBJECT,
     )
-    const answer = await review(await readObject(context, expected), context, info)
-    const ordered = conform(answer, expected, 'Ignore', context)
+    const answer = await review(await readQuestion(context, expected), context, info)
+    const ordered = inOrder(answer, expected)
     const { encoding } = output.representation
     const headers = { 'content-type': responseContentType(output.representation, { stream: false }) }
     await respond(context, 201, headers, encodeBody(ordered, encoding, output.pretty))

@@ -7,7 +7,7 @@ import type { ResourceRequest } from '../../../kube/request-info.ts'
 import { findKind } from '../../../kube/schema/schema.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import type { Admission, AdmissionRequest } from '../../core/admission.ts'
-import { conform, type ExpectedKind, readObject } from '../../core/decode-body.ts'
+import { type ExpectedKind, inOrder, readQuestion } from '../../core/decode-body.ts'
 import { storedResource } from '../../core/resource.ts'
 import { readDryRun } from '../../core/write/write-request.ts'
 import { encodeBody } from '../../serving/encode-body.ts'
@@ -40,13 +40,13 @@ export class TokenSubresource {
       },
       BUILT_IN_OBJECT,
     )
-    const request = await readObject(context, expected)
+    const request = await readQuestion(context, expected)
     const { admission, ...parts } = this.#parts
     const admissionRequest = (object: KubeObject): AdmissionRequest => admissionRequestOf(context, info, object)
     await admission.admit(admissionRequest(request))
     const validate = (completed: KubeObject): Promise<void> => admission.validate(admissionRequest(completed))
     const answer = await answerTokenRequest(request, { namespace, name }, { ...parts, validate })
-    const body = encodeBody(conform(answer, expected, 'Ignore', context), representation.encoding, pretty)
+    const body = encodeBody(inOrder(answer, expected), representation.encoding, pretty)
     await respond(context, 201, { 'content-type': responseContentType(representation, { stream: false }) }, body)
     return true
   }

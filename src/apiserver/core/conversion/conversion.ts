@@ -5,7 +5,7 @@
  */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { findKind } from '../../../kube/schema/schema.ts'
-import { conform } from '../decode-body.ts'
+import { inOrder } from '../decode-body.ts'
 import { autoscalerToV1, autoscalerToV2 } from './autoscaler.ts'
 import { claimToV1, claimToV1beta1, sliceToV1, sliceToV1beta1, templateToV1, templateToV1beta1 } from './devices.ts'
 import { eventToCore, eventToEventsGroup } from './event.ts'
@@ -45,5 +45,5 @@ function convert(object: KubeObject, apiVersion: string): KubeObject {
   const target = findKind(apiVersion, kind)
   if (target === undefined) throw new Error(`${kind} cannot be converted to ${apiVersion}: there is no such kind`)
   const converted = converters[`${kind} ${given} ${apiVersion}`]?.(object) ?? object
-  return conform({ ...converted, apiVersion }, target, 'Ignore', { warnings: new Set() })
+  return inOrder({ ...converted, apiVersion }, target)
 }

@@ -7,7 +7,7 @@ import type { RequestContext } from '../../chain/handler.ts'
 import { renderTable } from '../../kinds/tables/table.ts'
 import { encodeBody } from '../../serving/encode-body.ts'
 import { respond } from '../../serving/respond.ts'
-import { conform, type ExpectedKind } from '../decode-body.ts'
+import { type ExpectedKind, inOrder } from '../decode-body.ts'
 
 /** Made before anything is written: a client that takes nothing we have must not have changed anything. */
 export class Answer {
@@ -40,7 +40,7 @@ export class Answer {
   }
 
   async send(status: number, object: KubeObject, expected: ExpectedKind): Promise<void> {
-    const ordered = conform(object, expected, 'Ignore', this.#context)
+    const ordered = inOrder(object, expected)
     await this.#respond(status, this.#rendered([ordered], expected, undefined) ?? ordered)
   }
 

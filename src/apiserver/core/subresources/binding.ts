@@ -14,7 +14,7 @@ import {
 } from '../../../kube/status/index.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { ensureStruct, has, struct, structs, text, textMap } from '../../kinds/fields.ts'
-import { readObject } from '../decode-body.ts'
+import { readQuestion } from '../decode-body.ts'
 import { writeRequestOf } from '../write/write-request.ts'
 import { Answer } from './answer.ts'
 import { setCondition } from './conditions.ts'
@@ -31,7 +31,7 @@ export async function serveBinding(
   info: ResourceRequest,
 ): Promise<void> {
   const answer = Answer.forObject(context, clock.nowMs())
-  const binding = await readObject(context, bindingKind)
+  const binding = await readQuestion(context, bindingKind)
   checkSameNamespace(binding.metadata?.namespace ?? '', info.namespace)
   const name = binding.metadata?.name ?? ''
   if (info.resource === 'pods' && name !== info.name) {

@@ -14,7 +14,7 @@ import {
 import type { RequestContext } from '../../chain/handler.ts'
 import { flag, struct, text, texts } from '../../kinds/fields.ts'
 import { selectorMatches } from '../../kinds/label-selector.ts'
-import { readObject } from '../decode-body.ts'
+import { readQuestion } from '../decode-body.ts'
 import { collectionPrefix, keyOf } from '../resource.ts'
 import { type DeleteOptions, deleteObject } from '../write/delete.ts'
 import { readDryRun, type WriteRequest, writeRequestOf } from '../write/write-request.ts'
@@ -49,7 +49,7 @@ export async function serveEviction(
   info: ResourceRequest,
 ): Promise<void> {
   const answer = Answer.forObject(context, clock.nowMs())
-  const eviction = await readObject(context, evictionKind)
+  const eviction = await readQuestion(context, evictionKind)
   checkEviction(eviction, info)
   const options = (struct(eviction, 'deleteOptions') ?? {}) as DeleteOptions
   const base = writeRequestOf(context, pods)

@@ -12,9 +12,9 @@ import { checkNotNegative } from '../../kinds/checks.ts'
 import { ensureStruct, integer, struct, textMap } from '../../kinds/fields.ts'
 import { checkMetadata } from '../../kinds/metadata.ts'
 import { dnsSubdomain } from '../../kinds/names.ts'
-import { readObject } from '../decode-body.ts'
+import { MAX_QUESTION_BYTES, readQuestion } from '../decode-body.ts'
 import type { Resource } from '../resource.ts'
-import { patchProducer } from '../write/patch.ts'
+import { patchObject, readPatch } from '../write/patch.ts'
 import { updateObject } from '../write/update.ts'
 import { writeRequestOf } from '../write/write-request.ts'
 import { Answer } from './answer.ts'
@@ -43,15 +43,25 @@ async function changeScale(
   info: ResourceRequest,
   resource: Resource,
 ): Promise<KubeObject> {
-  const wanted = info.verb === 'patch' ? await patchProducer(context, scaleKind) : await replacement(context, info)
-  const { item } = await updateObject(writer, writeRequestOf(context, resource), (workload) =>
-    scaled(workload, wanted(scaleOf(workload))),
-  )
+  const wanted = info.verb === 'patch' ? await patched(context) : await replacement(context, info)
+  const { item } = await updateObject(writer, writeRequestOf(context, resource), (current) => {
+    const workload = current.object()
+    return scaled(workload, wanted(scaleOf(workload)))
+  })
   return item.object()
 }
 
+async function patched(context: RequestContext): Promise<(scale: KubeObject) => KubeObject> {
+  const patch = await readPatch(context, MAX_QUESTION_BYTES)
+  return (scale) => {
+    const { object, warnings } = patchObject(patch, scale, scaleKind)
+    for (const warning of warnings) context.warnings.add(warning)
+    return object
+  }
+}
+
 async function replacement(context: RequestContext, { name, namespace }: ResourceRequest): Promise<() => KubeObject> {
-  const scale = await readObject(context, scaleKind)
+  const scale = await readQuestion(context, scaleKind)
   checkSameName(scale, name, namespace)
   return () => scale
 }

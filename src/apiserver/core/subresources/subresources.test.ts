@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { inlineMaker } from '../../../../test/contract/inline-maker.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { type ResourceRequest, readRequest } from '../../../kube/request-info.ts'
 import { ApiError } from '../../../kube/status/index.ts'
@@ -23,6 +24,8 @@ import { Subresources } from './subresources.ts'
 const everything: Authorizer = { authorize: () => ALLOWED, rulesFor: () => NO_RULES }
 const pods = '/api/v1/namespaces/ns/pods'
 
+const own = { dryRun: false, warnings: new Set<string>(), bodyBytes: 0, hasDefaults: false }
+
 describe('Subresources', () => {
   const clock = new ManualClock()
   let store: MemoryStore
@@ -41,7 +44,7 @@ describe('Subresources', () => {
     const strategies = {
       strategyOf: (resource: { apiVersion: string; kind: string }) => strategyOf(resource.apiVersion, resource.kind),
     }
-    writer = new Writer({ store, cache, clock, admission: new Admission([]), ...strategies })
+    writer = new Writer({ store, cache, clock, admission: new Admission([]), maker: inlineMaker, ...strategies })
     reader = new Reader(store, cache, (ms, signal) => clock.sleep(ms, signal))
     connections = []
   })
@@ -103,7 +106,7 @@ describe('Subresources', () => {
     }
     const signal = new AbortController().signal
     const typed = { kind: found.kind, apiVersion: found.apiVersion, ...object }
-    await createObject(writer, typed, { ...request, dryRun: false, signal, warnings: new Set() })
+    await createObject(writer, typed, { ...request, ...own, signal })
   }
 
   const createPod = (name: string, spec: object = {}, labels: Record<string, string> = {}): Promise<void> =>
@@ -246,8 +249,8 @@ describe('Subresources', () => {
     if (found === undefined) throw new Error(`no ${resource}`)
     const request = { resource: found, subresource: 'status', namespace: 'ns', name, user: anonymousUser }
     const signal = new AbortController().signal
-    await updateObject(writer, { ...request, dryRun: false, signal, warnings: new Set() }, (old) => ({
-      ...old,
+    await updateObject(writer, { ...request, ...own, signal }, (current) => ({
+      ...current.object(),
       status,
     }))
   }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { alreadyExists, badRequest, generateNameConflict } from '../../../kube/status/index.ts'
+import { Turns } from '../../../telemetry/turns.ts'
 import type { Item } from '../item.ts'
 import { keyOf } from '../resource.ts'
 import { generateName } from './generate-name.ts'
@@ -33,20 +34,20 @@ export async function createObject(writer: Writer, given: KubeObject, request: W
 }
 
 async function prepare(writer: Writer, object: KubeObject, request: WriteRequest): Promise<KubeObject> {
+  const { admission, clock, maker } = writer.parts
   const strategy = writer.parts.strategyOf(request.resource)
-  const context = writer.writeContext(request)
-  strategy.applyDefaults?.(object)
+  const turns = new Turns(clock)
+  if (!request.hasDefaults) strategy.applyDefaults?.(object)
   // Before the strategy takes fields away: a plugin must see everything that the client tried to set.
-  const admission = writer.admissionRequest(request, 'CREATE', object, undefined)
-  await writer.parts.admission.admit(admission)
+  const asked = writer.admissionRequest(request, 'CREATE', object, undefined)
+  await admission.admit(asked, turns)
   // A Job makes its selector from the uid.
   own(object, writer.timestamp(), strategy.generation?.initial ?? 0)
-  strategy.prepareForCreate?.(object, context)
-  const ready = writer.inOrder(object, request)
-  writer.judge(ready, request, strategy.validate?.(ready) ?? [])
-  for (const warning of strategy.warningsOnCreate?.(ready) ?? []) request.warnings.add(warning)
-  await writer.parts.admission.validate({ ...admission, object: ready })
-  return ready
+  const made = await maker.finish(object, undefined, request, writer.writeContext(request))
+  for (const warning of made.warnings) request.warnings.add(warning)
+  if (turns.isOver) await turns.next()
+  await admission.validate({ ...asked, object: made.object }, turns)
+  return made.object
 }
 
 /** What only the server may say about a new object. */

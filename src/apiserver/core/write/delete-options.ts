@@ -7,7 +7,7 @@ import type { RequestQuery } from '../../../kube/request-query.ts'
 import { findKind } from '../../../kube/schema/schema.ts'
 import { badRequest } from '../../../kube/status/index.ts'
 import type { RequestContext } from '../../chain/handler.ts'
-import { conform, readBodyBytes } from '../decode-body.ts'
+import { inOrder, MAX_QUESTION_BYTES, readBodyBytes } from '../decode-body.ts'
 import { integerParameter } from '../query-values.ts'
 import type { DeleteOptions } from './delete.ts'
 import { readDryRun } from './write-request.ts'
@@ -18,13 +18,13 @@ export interface ReadDeleteOptions {
 }
 
 export async function readDeleteOptions(context: RequestContext): Promise<ReadDeleteOptions> {
-  const body = await readBodyBytes(context)
+  const body = await readBodyBytes(context, MAX_QUESTION_BYTES)
   if (body.length === 0) return fromQuery(context.query)
   const message = findKind('v1', 'DeleteOptions')?.message
   if (message === undefined) throw new Error('the schema has no DeleteOptions')
   const object = hasEnvelope(body) ? decodeProtobuf(body).object : (parse(body) as KubeObject)
   const expected = { apiVersion: 'v1', kind: 'DeleteOptions', message }
-  const options = conform(object, expected, 'Ignore', context) as unknown as DeleteOptions & { dryRun?: string[] }
+  const options = inOrder(object, expected) as unknown as DeleteOptions & { dryRun?: string[] }
   return { options, dryRun: readDryRun(options.dryRun ?? []) }
 }
 

@@ -4,7 +4,7 @@ import { findKind } from '../../../kube/schema/schema.ts'
 import { ApiError } from '../../../kube/status/index.ts'
 import { RequestHeaders } from '../../../serving/exchange.ts'
 import type { RequestContext } from '../../chain/handler.ts'
-import { patchProducer } from './patch.ts'
+import { patchObject, readPatch } from './patch.ts'
 
 const types = {
   json: 'application/json-patch+json',
@@ -15,21 +15,20 @@ const types = {
 /** The patched object and the warnings, or the refusal. */
 async function patched(kind: string, type: keyof typeof types, patch: unknown, fieldValidation = '') {
   const text = typeof patch === 'string' ? patch : JSON.stringify(patch)
-  const warnings = new Set<string>()
   const context = {
     exchange: {
       headers: new RequestHeaders([['content-type', types[type]]]),
       readBody: () => Promise.resolve(Buffer.from(text)),
     },
     query: parseQuery(`fieldValidation=${fieldValidation}`),
-    warnings,
   } as unknown as RequestContext
   const expected = findKind('v1', kind)
   if (expected === undefined) throw new Error(`no ${kind}`)
-  const produce = await patchProducer(context, expected)
+  const body = await readPatch(context)
   try {
     const old = { kind, apiVersion: 'v1', metadata: { name: 'x' }, data: { a: 'MQ==' } }
-    return { object: produce(old), warnings: [...warnings] }
+    const { object, warnings } = patchObject(body, old, expected)
+    return { object, warnings }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     return { code: error.status.code, reason: error.status.reason, message: error.status.message ?? '' }

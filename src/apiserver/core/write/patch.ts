@@ -1,4 +1,4 @@
-/** A patch as a function from the present object to the wanted one. */
+/** Patches: from the present object to the wanted one. */
 
 import { parseJson, printJson } from '../../../kube/codec/json.ts'
 import { decodeMessage, encodeMessage } from '../../../kube/codec/object-codec.ts'
@@ -15,8 +15,15 @@ import { WireError } from '../../../kube/protobuf/wire-error.ts'
 import { unsupportedMediaType } from '../../../kube/status/index.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { isEmbeddedKind } from '../../kinds/embedded-kinds.ts'
-import { type ExpectedKind, type FieldValidation, fieldValidationOf, readBodyBytes } from '../decode-body.ts'
-import { findDuplicateKeys } from '../duplicate-keys.ts'
+import {
+  type Decoded,
+  type ExpectedKind,
+  type FieldValidation,
+  fieldValidationOf,
+  MAX_BODY_BYTES,
+  readBodyBytes,
+} from '../decode-body.ts'
+import { scanJson } from '../scan-json.ts'
 
 const kinds: Readonly<Record<Exclude<PatchType, 'apply'>, PatchKind>> = {
   'json-patch': 'json',
@@ -24,10 +31,14 @@ const kinds: Readonly<Record<Exclude<PatchType, 'apply'>, PatchKind>> = {
   'strategic-merge-patch': 'strategic',
 }
 
-export async function patchProducer(
-  context: RequestContext,
-  resource: ExpectedKind,
-): Promise<(old: KubeObject) => KubeObject> {
+/** A patch as it came, and what its sender said about it. */
+export interface PatchBody {
+  readonly bytes: Uint8Array
+  readonly type: PatchKind
+  readonly validation: FieldValidation
+}
+
+export async function readPatch(context: RequestContext, maxBytes = MAX_BODY_BYTES): Promise<PatchBody> {
   const media = negotiatePatch(context.exchange.headers.get('content-type'), 'built-in')
   // Server-side apply is not built yet; taking such a patch for another kind would do harm.
   if (media === 'apply') {
@@ -37,17 +48,20 @@ export async function patchProducer(
       'application/strategic-merge-patch+json',
     ])
   }
-  const type = kinds[media]
-  const patch = await readBodyBytes(context)
   const validation = fieldValidationOf(context)
-  return (old) => {
-    const patched = applyPatch({ type, patch, object: old, message: resource.message })
-    const shown = (): string => shownOf(type, patch, patched)
-    if (type !== 'strategic') checkType(patched, resource, shown)
-    // After it was applied: a patch that cannot be read has worse problems.
-    const problems = validation === 'Ignore' ? [] : problemsOf(type, patch)
-    return conform(patched, resource, { shown, problems, validation, warnings: context.warnings })
-  }
+  return { bytes: await readBodyBytes(context, maxBytes), type: kinds[media], validation }
+}
+
+/** The wanted object. Throws an ApiError where the patch does not fit the present one. */
+export function patchObject({ bytes, type, validation }: PatchBody, old: KubeObject, expected: ExpectedKind): Decoded {
+  const patch = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const { duplicates } = scanJson(patch.toString('utf8'))
+  const patched = applyPatch({ type, patch, object: old, message: expected.message })
+  const shown = (): string => shownOf(type, patch, patched)
+  if (type !== 'strategic') checkType(patched, expected, shown)
+  // After it was applied: a patch that cannot be read has worse problems.
+  const problems = validation === 'Ignore' ? [] : problemsOf(type, patch, duplicates)
+  return conform(patched, expected, { shown, problems, validation })
 }
 
 interface Reading {
@@ -56,12 +70,11 @@ interface Reading {
   /** What is wrong with the text of the patch itself. */
   readonly problems: readonly string[]
   readonly validation: FieldValidation
-  readonly warnings: Set<string>
 }
 
 /** The object as its type has it: fields in order, zeros in place, nothing unknown. */
-function conform(patched: KubeObject, { apiVersion, kind, message }: ExpectedKind, reading: Reading): KubeObject {
-  const { shown, validation, warnings } = reading
+function conform(patched: KubeObject, { apiVersion, kind, message }: ExpectedKind, reading: Reading): Decoded {
+  const { shown, validation } = reading
   try {
     const { bytes, dropped } = encodeMessage(message, patched)
     const problems = [
@@ -70,22 +83,22 @@ function conform(patched: KubeObject, { apiVersion, kind, message }: ExpectedKin
         .filter((name) => !isEmbeddedKind(kind, name))
         .map((name) => `unknown field ${JSON.stringify(name)}`),
     ]
-    if (validation === 'Warn') for (const problem of problems) warnings.add(problem)
     if (validation === 'Strict' && problems.length > 0) {
       throw patchedObjectUnreadable(shown(), `strict decoding error: ${problems.join(', ')}`)
     }
-    return { kind, apiVersion, ...decodeMessage(message, bytes).value }
+    const object = { kind, apiVersion, ...decodeMessage(message, bytes).value }
+    return { object, warnings: validation === 'Warn' ? problems : [] }
   } catch (error) {
     if (error instanceof WireError) throw patchedObjectUnreadable(shown(), error.message)
     throw error
   }
 }
 
-function problemsOf(type: PatchKind, patch: Buffer): string[] {
-  const text = patch.toString('utf8')
-  const duplicates = findDuplicateKeys(text).map((path) => `duplicate field ${JSON.stringify(path)}`)
+function problemsOf(type: PatchKind, patch: Buffer, paths: readonly string[]): string[] {
+  const duplicates = paths.map((path) => `duplicate field ${JSON.stringify(path)}`)
   if (type !== 'json') return duplicates
-  return [...duplicates.map((problem) => `json patch ${problem}`), ...unknownOperationFields(parseJson(text))]
+  const unknown = unknownOperationFields(parseJson(patch.toString('utf8')))
+  return [...duplicates.map((problem) => `json patch ${problem}`), ...unknown]
 }
 
 /** A patch must not make something else of an object; a strategic one is merged without a look at its type. */

@@ -4,7 +4,7 @@
  */
 import type { KubeObject, ObjectMeta } from '../../../kube/objects.ts'
 import { conflict, notFound } from '../../../kube/status/index.ts'
-import type { KindStrategy } from '../../kinds/strategy.ts'
+import { Turns } from '../../../telemetry/turns.ts'
 import { Item, storedValue } from '../item.ts'
 import { keyOf } from '../resource.ts'
 import { placeInNamespace, type WriteRequest } from './write-request.ts'
@@ -24,7 +24,7 @@ export interface Updated {
 export async function updateObject(
   writer: Writer,
   request: WriteRequest,
-  produce: (old: KubeObject) => KubeObject | Promise<KubeObject>,
+  produce: (current: Item) => KubeObject | Promise<KubeObject>,
   createInstead?: () => Promise<Item>,
 ): Promise<Updated> {
   const { resource, namespace, name } = request
@@ -35,10 +35,10 @@ export async function updateObject(
       if (createInstead === undefined) throw notFound(resource.groupResource, name)
       return { item: await createInstead(), created: true }
     }
+    const produced = await produce(current)
     const old = current.object()
-    const produced = await produce(current.object())
     const insists = checkPreconditions(produced, old, request)
-    const next = await prepare(writer, produced, old, request)
+    const next = await prepare(writer, produced, { item: current, object: old }, request)
     const item = await settle(writer, key, current, next, request)
     if (item !== undefined) return { item, created: false }
     if (insists || attempt === maxTries) throw conflict(resource.groupResource, name, modified)
@@ -58,32 +58,26 @@ function checkPreconditions(object: KubeObject, old: KubeObject, { resource, nam
   return version !== ''
 }
 
-async function prepare(
-  writer: Writer,
-  object: KubeObject,
-  old: KubeObject,
-  request: WriteRequest,
-): Promise<KubeObject> {
-  const strategy = writer.parts.strategyOf(request.resource)
-  const context = writer.writeContext(request)
+/** The present state, as it is kept and as it is read. */
+interface Present {
+  readonly item: Item
+  readonly object: KubeObject
+}
+
+async function prepare(writer: Writer, object: KubeObject, old: Present, request: WriteRequest): Promise<KubeObject> {
+  const { admission, clock, maker } = writer.parts
+  const turns = new Turns(clock)
   placeInNamespace(object, request)
-  keepOwned(object, old)
-  strategy.applyDefaults?.(object)
+  keepOwned(object, old.object)
+  if (!request.hasDefaults) writer.parts.strategyOf(request.resource).applyDefaults?.(object)
   // Before the strategy takes fields away: a plugin must see everything that the client tried to set.
-  const admission = writer.admissionRequest(request, 'UPDATE', object, old)
-  await writer.parts.admission.admit(admission)
-  if (request.subresource === 'status') strategy.prepareForStatusUpdate?.(object, old, context)
-  else strategy.prepareForUpdate?.(object, old, context)
-  const ready = writer.inOrder(object, request)
-  countGeneration(ready, old, strategy, request)
-  const errors =
-    request.subresource === 'status'
-      ? strategy.validateStatusUpdate?.(ready, old)
-      : strategy.validateUpdate?.(ready, old, context)
-  writer.judge(ready, request, errors ?? [])
-  for (const warning of strategy.warningsOnUpdate?.(ready, old) ?? []) request.warnings.add(warning)
-  await writer.parts.admission.validate({ ...admission, object: ready })
-  return ready
+  const asked = writer.admissionRequest(request, 'UPDATE', object, old.object)
+  await admission.admit(asked, turns)
+  const made = await maker.finish(object, old.item, request, writer.writeContext(request))
+  for (const warning of made.warnings) request.warnings.add(warning)
+  if (turns.isOver) await turns.next()
+  await admission.validate({ ...asked, object: made.object }, turns)
+  return made.object
 }
 
 /** What a client may repeat or leave out, but never change. */
@@ -105,11 +99,6 @@ function keepOwned(object: KubeObject, old: KubeObject): void {
   if (present.resourceVersion !== undefined) metadata.resourceVersion = present.resourceVersion
   delete metadata.managedFields
   object.metadata = metadata
-}
-
-function countGeneration(object: KubeObject, old: KubeObject, strategy: KindStrategy, request: WriteRequest): void {
-  if (request.subresource === 'status' || strategy.generation === undefined || object.metadata === undefined) return
-  if (strategy.generation.hasChanged(object, old)) object.metadata.generation = (old.metadata?.generation ?? 0) + 1
 }
 
 /** Writes the new state, unless there is nothing new or nothing left to wait for. undefined: somebody was faster. */

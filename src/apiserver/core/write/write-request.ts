@@ -14,9 +14,13 @@ export interface WriteRequest {
   readonly dryRun: boolean
   readonly signal: AbortSignal
   readonly warnings: Set<string>
+  /** How much a client has sent; 0 for writes of our own. */
+  readonly bodyBytes: number
+  /** Whether the object comes with its defaults. */
+  readonly hasDefaults: boolean
 }
 
-export function writeRequestOf(context: RequestContext, resource: Resource): WriteRequest {
+export function writeRequestOf(context: RequestContext, resource: Resource, bodyBytes = 0): WriteRequest {
   if (context.info.kind !== 'resource') throw new Error('only requests for resources write')
   const { subresource, namespace, name } = context.info
   const { user, signal, warnings } = context
@@ -30,6 +34,8 @@ export function writeRequestOf(context: RequestContext, resource: Resource): Wri
     dryRun,
     signal,
     warnings,
+    bodyBytes,
+    hasDefaults: false,
   }
 }
 

@@ -5,18 +5,17 @@
 
 import { formatTime } from '../../../kube/codec/time.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
-import { splitApiVersion } from '../../../kube/schema/catalogue.ts'
-import type { FieldError } from '../../../kube/status/index.ts'
-import { insufficientStorage, invalid, serviceUnavailable } from '../../../kube/status/index.ts'
+import { insufficientStorage, serviceUnavailable } from '../../../kube/status/index.ts'
 import type { Clock } from '../../../telemetry/clock.ts'
 import type { KindStrategy, WriteContext } from '../../kinds/strategy.ts'
 import type { Store, Transaction, TransactionResult } from '../../storage/store.ts'
 import { StoreFullError, StoreUnavailableError } from '../../storage/store-errors.ts'
 import type { Admission, AdmissionRequest } from '../admission.ts'
-import { conform } from '../decode-body.ts'
+import { inOrder } from '../decode-body.ts'
 import { Item, storedValue } from '../item.ts'
 import type { ObjectCache } from '../object-cache.ts'
 import type { Resource } from '../resource.ts'
+import type { Maker } from './maker.ts'
 import type { WriteRequest } from './write-request.ts'
 
 export interface WriterParts {
@@ -24,6 +23,7 @@ export interface WriterParts {
   readonly cache: ObjectCache
   readonly clock: Clock
   readonly admission: Admission
+  readonly maker: Maker
   strategyOf(resource: Resource): KindStrategy
 }
 
@@ -79,18 +79,8 @@ export class Writer {
   }
 
   /** The object as its type prints it. Strategies and admission leave new fields wherever they put them. */
-  inOrder(object: KubeObject, { resource, warnings }: WriteRequest): KubeObject {
-    return conform(object, resource.stored, 'Ignore', { warnings })
-  }
-
-  judge(object: KubeObject, { resource }: WriteRequest, errors: readonly FieldError[]): void {
-    if (errors.length === 0) return
-    const { name = '', generateName = '' } = object.metadata ?? {}
-    throw invalid(
-      { group: splitApiVersion(resource.stored.apiVersion).group, kind: resource.kind },
-      name === '' ? generateName : name,
-      errors,
-    )
+  inOrder(object: KubeObject, { resource }: WriteRequest): KubeObject {
+    return inOrder(object, resource.stored)
   }
 
   writeContext({ user, subresource }: WriteRequest): WriteContext {
