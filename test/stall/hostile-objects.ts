@@ -129,7 +129,7 @@ function scalarOf(scalar: NonNullable<FieldType['scalar']>, index: number): unkn
 
 function specialOf({ fullName }: MessageType, index: number): unknown {
   if (/Time$/.test(fullName)) return '2026-01-01T00:00:00Z'
-  if (/Quantity$/.test(fullName)) return `1e${index % 1_000}`
+  if (/Quantity$/.test(fullName)) return `1e${index % 100}`
   if (/Duration$/.test(fullName)) return `${index}s`
   return /IntOrString$/.test(fullName) ? index : { a: index }
 }

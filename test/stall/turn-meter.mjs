@@ -55,3 +55,5 @@ process.on('message', (message) => {
   }
 })
 process.channel?.unref()
+// A server whose test has gone would never rest again.
+process.on('disconnect', () => process.exit(1))

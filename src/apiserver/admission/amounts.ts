@@ -84,7 +84,8 @@ export function growth(left: Amounts, right: Amounts): Record<string, string> {
 }
 
 export function maskAmounts(amounts: Amounts, names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(Object.entries(amounts).filter(([name]) => names.includes(name)))
+  const kept = new Set(names)
+  return Object.fromEntries(Object.entries(amounts).filter(([name]) => kept.has(name)))
 }
 
 export function withoutZeros(amounts: Amounts): Record<string, string> {

@@ -23,7 +23,10 @@ export class LimitRanger implements AdmissionPlugin {
   admit(request: AdmissionRequest): void {
     const { object } = request
     if (object === undefined || !concerns(request, PODS)) return
-    for (const range of this.#rangesFor(request)) giveDefaults(object, range)
+    for (const range of this.#rangesFor(request)) {
+      checkPrice(request, object, range)
+      giveDefaults(object, range)
+    }
   }
 
   validate(request: AdmissionRequest): void {
@@ -51,6 +54,21 @@ function isLimited(request: AdmissionRequest): boolean {
     return (operation === 'CREATE' && subresource === '') || (operation === 'UPDATE' && subresource === 'resize')
   }
   return (operation === 'CREATE' || operation === 'UPDATE') && concernsObject(request, CLAIMS)
+}
+
+/** Of one pod and one LimitRange: each container is held against each resource. Far more than either has in use. */
+export const MAX_LIMIT_CHECKS = 50_000
+
+function checkPrice(request: AdmissionRequest, pod: KubeObject, range: KubeObject): void {
+  const spec = struct(pod, 'spec')
+  const containers = structs(spec, 'containers').length + structs(spec, 'initContainers').length
+  const bounds = structs(struct(range, 'spec'), 'limits').flatMap((limit) =>
+    Object.values(limit).map((amounts) => Object.keys(amounts ?? {}).length),
+  )
+  const checks = containers * bounds.reduce((sum, count) => sum + count, 0)
+  if (checks <= MAX_LIMIT_CHECKS) return
+  const name = range.metadata?.name ?? ''
+  throw refusal(request, `its containers and LimitRange ${name} need more than ${MAX_LIMIT_CHECKS} checks`)
 }
 
 function giveDefaults(pod: KubeObject, range: KubeObject): void {

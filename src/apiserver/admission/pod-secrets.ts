@@ -63,7 +63,8 @@ export function secretNotAllowed(pod: KubeObject, account: KubeObject): string |
     containerSecretNotAllowed(spec, 'initContainers', account) ?? containerSecretNotAllowed(spec, 'containers', account)
   if (inContainer !== undefined) return inContainer
   const pulls = structs(spec, 'imagePullSecrets').map((reference) => text(reference, 'name'))
-  const index = pulls.findIndex((name) => !namesOf(account, 'imagePullSecrets').has(name))
+  const pullable = namesOf(account, 'imagePullSecrets')
+  const index = pulls.findIndex((name) => !pullable.has(name))
   return index === -1 ? undefined : `imagePullSecrets[${index}].name="${pulls[index]}" ${because} imagePullSecret`
 }
 

@@ -6,7 +6,7 @@ import type { KubeObject } from '../../kube/objects.ts'
 import type { FieldError } from '../../kube/status/field-error.ts'
 import { applyTypedDefaults } from './defaults/engine.ts'
 import { sameStored } from './equality.ts'
-import { copyField, ensureStruct, type Fields, isFields, struct } from './fields.ts'
+import { copyField, ensureStruct, type Fields, struct } from './fields.ts'
 import { checkGenericMetadata, checkGenericMetadataUpdate, checkMetadata, checkMetadataUpdate } from './metadata.ts'
 import { dnsSubdomain, type NameRule, pathSegment } from './names.ts'
 import type { GenerationRule, KindStrategy, WriteContext } from './strategy.ts'
@@ -82,32 +82,16 @@ function preparation(rules: KindRules, place: KindPlace): KindStrategy {
 
 function validation(rules: KindRules, place: KindPlace): KindStrategy {
   return {
-    validate: (object) => printable(validateCreate(object, rules, place)),
-    validateUpdate: (object, old, context) =>
-      printable([
-        ...validateUpdatedMetadata(object, old, rules, place),
-        ...(rules.checkUpdate?.(object, old, context) ?? rules.check?.(object) ?? []),
-      ]),
-    validateStatusUpdate: (object, old) =>
-      printable([
-        ...validateUpdatedMetadata(object, old, { name: 'any' }, place),
-        ...(rules.checkStatusUpdate?.(object, old) ?? []),
-      ]),
+    validate: (object) => validateCreate(object, rules, place),
+    validateUpdate: (object, old, context) => [
+      ...validateUpdatedMetadata(object, old, rules, place),
+      ...(rules.checkUpdate?.(object, old, context) ?? rules.check?.(object) ?? []),
+    ],
+    validateStatusUpdate: (object, old) => [
+      ...validateUpdatedMetadata(object, old, { name: 'any' }, place),
+      ...(rules.checkStatusUpdate?.(object, old) ?? []),
+    ],
   }
-}
-
-/** A refusal may show a part of the object, and not every integer in it can be printed as JSON. */
-function printable(errors: readonly FieldError[]): readonly FieldError[] {
-  return errors.map((error) =>
-    typeof error.badValue === 'object' ? { ...error, badValue: withoutBigInts(error.badValue) } : error,
-  )
-}
-
-function withoutBigInts(value: unknown): unknown {
-  if (typeof value === 'bigint') return Number(value)
-  if (Array.isArray(value)) return value.map(withoutBigInts)
-  if (!isFields(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, withoutBigInts(item)]))
 }
 
 /** Only a kind whose own checks pass is held against the least rule for names: the first answer is the better one. */

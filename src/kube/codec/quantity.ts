@@ -7,7 +7,7 @@
 /** Longer numbers mean no machine, and working them out has no bounds: where one is kept, it stays as it is. */
 export const MAX_QUANTITY_CHARACTERS = 128
 /** Powers of ten beyond this, likewise. */
-export const MAX_QUANTITY_EXPONENT = 1_000
+export const MAX_QUANTITY_EXPONENT = 100
 
 /** Already canonical in nearly every object: a number of up to three digits and one suffix. */
 const plainlyCanonical = /^(?:0|[1-9][0-9]{0,2}(?:n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi)?)$/

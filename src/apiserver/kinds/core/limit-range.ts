@@ -99,9 +99,10 @@ function checkClaimStorage(limit: Fields, type: string, path: string): FieldErro
 
 function checkOrders(limit: Fields, path: string): FieldError[] {
   const names = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio']
-  const resources = new Set(names.flatMap((name) => quantities(limit, name).map(([resource]) => resource)))
+  const amounts = new Map(names.map((name) => [name, new Map(quantities(limit, name))]))
+  const resources = new Set([...amounts.values()].flatMap((map) => [...map.keys()]))
   return [...resources].flatMap((resource) => {
-    const amount = (name: string): string | undefined => new Map(quantities(limit, name)).get(resource)
+    const amount = (name: string): string | undefined => amounts.get(name)?.get(resource)
     const errors = orders.flatMap(({ lower, higher, at, shown, lowerWord, higherWord }) => {
       const [low, high] = [amount(lower), amount(higher)]
       if (low === undefined || high === undefined || compareQuantities(low, high) <= 0) return []

@@ -1,0 +1,21 @@
+/** The limit that every request must keep: for how long one turn of the event loop may keep the others waiting. */
+import { expect } from 'vitest'
+import type { Measured, MeteredServer, Sent } from './metered-server.ts'
+
+/** Of processor time: people notice no less, and watches and heartbeats live with ten times as much. */
+export const MAX_TURN_MS = 100
+
+/** What another program did to the processor's cache is not the request's fault: the shortest of some tries counts. */
+const maxTries = 3
+
+export async function expectShortTurns(server: MeteredServer, name: string, sent: Sent): Promise<Measured> {
+  let best: Measured | undefined
+  for (let attempt = 1; attempt <= maxTries; attempt++) {
+    const measured = await server.measure(sent)
+    expect([name, server.isAlive, server.isAlive ? '' : server.log]).toEqual([name, true, ''])
+    if (best === undefined || measured.longestTurnMs < best.longestTurnMs) best = measured
+    if (best.longestTurnMs <= MAX_TURN_MS) break
+  }
+  expect([name, best?.longestTurnMs]).toEqual([name, expect.toSatisfy((ms: number) => ms <= MAX_TURN_MS)])
+  return best as Measured
+}
