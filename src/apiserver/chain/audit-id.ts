@@ -1,13 +1,19 @@
 /** Gives every request an id that the response and the audit log carry; a client may bring its own. */
 import { randomUUID } from 'node:crypto'
+import { legalHeaderValue } from '../../serving/legal-headers.ts'
 import type { Filter } from './handler.ts'
 
-/** Longer ids are cut, so that a client cannot blow up the log. */
+/** Longer ids are cut, so that a client cannot blow up the log. kube-apiserver cuts them there too, and sends back the whole. */
 export const MAX_AUDIT_ID_CHARACTERS = 64
 
 export const withAuditId: Filter = (next) => async (context) => {
-  const given = context.exchange.headers.get('audit-id') ?? ''
-  context.auditId = given === '' ? randomUUID() : given.slice(0, MAX_AUDIT_ID_CHARACTERS)
+  context.auditId = auditIdOf(context.exchange.headers.get('audit-id') ?? '')
   context.responseHeaders['audit-id'] = context.auditId
   await next(context)
+}
+
+/** Cut first: what a cut leaves at the end may be a space, which no header ends in. */
+function auditIdOf(given: string): string {
+  const id = legalHeaderValue(given.slice(0, MAX_AUDIT_ID_CHARACTERS))
+  return id === '' ? randomUUID() : id
 }

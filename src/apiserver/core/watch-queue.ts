@@ -13,6 +13,7 @@ export class WatchQueue {
   #frames: Buffer[] = []
   #bytes = 0
   #flowing = true
+  #failure: { readonly error: unknown } | undefined
 
   constructor(stream: ResponseStream, overflow: () => void) {
     this.#stream = stream
@@ -25,12 +26,13 @@ export class WatchQueue {
       return
     }
     this.#bytes += frame.length
-    if (this.#bytes > MAX_WATCH_QUEUE_BYTES) this.#overflow()
-    else this.#frames.push(frame)
+    if (this.#bytes <= MAX_WATCH_QUEUE_BYTES) this.#frames.push(frame)
+    else this.#giveUp()
   }
 
-  /** Ends the stream after what is queued. */
+  /** Ends the stream after what is queued. Throws what has kept the queue from being sent. */
   end(): void {
+    if (this.#failure !== undefined) throw this.#failure.error
     if (this.#frames.length > 0) this.#stream.write(Buffer.concat(this.#frames))
     this.#frames = []
     this.#stream.end()
@@ -38,10 +40,20 @@ export class WatchQueue {
 
   #waitForDrain(): void {
     this.#flowing = false
-    this.#stream.drained().then(
-      () => this.#resume(),
-      () => {},
-    )
+    const resume = async (): Promise<void> => {
+      await this.#stream.drained()
+      this.#resume()
+    }
+    resume().catch((error: unknown) => {
+      this.#failure = { error }
+      this.#giveUp()
+    })
+  }
+
+  /** What the client will not read any more is not kept for it. */
+  #giveUp(): void {
+    this.#frames = []
+    this.#overflow()
   }
 
   #resume(): void {

@@ -3,10 +3,10 @@
  * resume. An object that enters or leaves the selection appears and disappears, whatever really happened to it.
  */
 import type { KubeObject } from '../../kube/objects.ts'
-import { resourceExpired, toHttp } from '../../kube/status/index.ts'
+import { ApiError, resourceExpired, toHttp } from '../../kube/status/index.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Store } from '../storage/store.ts'
-import { CompactedError } from '../storage/store-errors.ts'
+import { CompactedError, FutureRevisionError, StoreUnavailableError } from '../storage/store-errors.ts'
 import type { Collection, ItemChange } from './collection.ts'
 import { Item } from './item.ts'
 import { type CollectionOptions, namedRevision } from './list-options.ts'
@@ -49,12 +49,14 @@ export class Watch {
       await this.#follow(running)
       if (options.allowBookmarks && !signal.aborted) this.#bookmark({})
     } catch (error) {
+      // A defect is for the log to tell; the client sees that it was cut off, and comes again.
+      if (!isExpected(error)) throw error
       queue.push(this.#errorFrame(error))
     } finally {
       cancelTimeout()
       stopBookmarks()
-      queue.end()
     }
+    queue.end()
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
@@ -70,9 +72,28 @@ export class Watch {
     } else if (from !== undefined) {
       for (const change of collection.changesAfter(from)) this.#tell(change)
     }
-    const stop = collection.listen({ changed: (change) => this.#tell(change) })
-    await aborted(signal)
-    stop()
+    await this.#followCollection(signal)
+  }
+
+  /** A change is told to all watchers in turn: what fails here ends this one, and must not get in the way of the others. */
+  #followCollection(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const changed = (change: ItemChange): void => {
+        try {
+          this.#tell(change)
+        } catch (error) {
+          stop()
+          reject(error)
+        }
+      }
+      const stop = this.#parts.collection.listen({ changed })
+      const end = (): void => {
+        stop()
+        resolve()
+      }
+      if (signal.aborted) end()
+      else signal.addEventListener('abort', end, { once: true })
+    })
   }
 
   #sendInitial(): void {
@@ -125,8 +146,8 @@ export class Watch {
     let cancel: () => void = () => {}
     const again = (): void => {
       cancel = this.#parts.clock.schedule(BOOKMARK_INTERVAL_MS, () => {
-        this.#bookmark({})
         again()
+        this.#bookmark({})
       })
     }
     again()
@@ -144,14 +165,12 @@ export class Watch {
   }
 }
 
+/** What a client is told of in a frame of its watch. */
+function isExpected(error: unknown): boolean {
+  return [ApiError, CompactedError, FutureRevisionError, StoreUnavailableError].some((kind) => error instanceof kind)
+}
+
 function watchTimeoutMs(seconds: number | undefined): number {
   if (seconds !== undefined && seconds > 0) return seconds * 1000
   return MIN_WATCH_TIMEOUT_MS * (1 + Math.random())
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

@@ -2,6 +2,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { ResponseHeaders, ResponseStream } from '../../serving/exchange.ts'
+import { legalHeaders } from '../../serving/legal-headers.ts'
 import type { RequestContext } from '../chain/handler.ts'
 
 /** Below this size compression costs more than it saves; API servers use the same border. */
@@ -20,7 +21,7 @@ export async function respond(
   headers: ResponseHeaders,
   body: Buffer,
 ): Promise<void> {
-  const all = { ...context.responseHeaders, ...headers, ...warningHeaders(context) }
+  const all = headersOf(context, headers)
   if (body.length < MIN_GZIP_BYTES || !acceptsGzip(context)) {
     send(context, status, all, body)
     return
@@ -36,11 +37,15 @@ function send(context: RequestContext, status: number, headers: ResponseHeaders,
 }
 
 export function respondStream(context: RequestContext, status: number, headers: ResponseHeaders): ResponseStream {
-  const all = { ...context.responseHeaders, ...headers, ...warningHeaders(context) }
-  const stream = context.exchange.stream(status, all)
+  const stream = context.exchange.stream(status, headersOf(context, headers))
   context.answer = { status }
   context.onStream?.()
   return stream
+}
+
+/** Made from what clients and stored objects brought, too: whatever that was, the answer can be sent. */
+function headersOf(context: RequestContext, headers: ResponseHeaders): ResponseHeaders {
+  return legalHeaders({ ...context.responseHeaders, ...headers, ...warningHeaders(context) })
 }
 
 function acceptsGzip({ exchange }: RequestContext): boolean {

@@ -70,10 +70,10 @@ export class WatchHub {
 
   #scheduleProgress(): () => void {
     return this.#clock.schedule(PROGRESS_INTERVAL_MS, () => {
+      this.#cancelProgress = this.#scheduleProgress()
       for (const subscriptions of this.#byPrefix.values()) {
         for (const subscription of subscriptions) subscription.reportProgress(this.#revision)
       }
-      this.#cancelProgress = this.#scheduleProgress()
     })
   }
 
