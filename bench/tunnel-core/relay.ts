@@ -11,6 +11,7 @@ import { relay } from '../../src/tunnel/relay.ts'
 import { SessionDriver } from '../../src/tunnel/session-driver.ts'
 import { SocketCarrier } from '../../src/tunnel/socket-carrier.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
+import { loudNet } from '../../test/contract/loud-net.ts'
 
 export interface Half {
   readonly kind: 'bare' | 'ours'
@@ -36,6 +37,7 @@ function farHalf({ kind, toPort, tls }: Half): Server {
       return
     }
     const driver = new SessionDriver({
+      net: loudNet(),
       role: 'server',
       carrier: new SocketCarrier(socket, 'tls'),
       clock: systemClock,
@@ -60,6 +62,7 @@ async function nearHalf({ kind, toPort }: Half): Promise<Server> {
   const carrier = dial()
   await new Promise((resolve) => carrier.once('secureConnect', resolve))
   const driver = new SessionDriver({
+    net: loudNet(),
     role: 'client',
     carrier: new SocketCarrier(carrier, 'tls'),
     clock: systemClock,

@@ -12,6 +12,7 @@ import { systemClock } from '../../src/telemetry/clock.ts'
 import { SessionDriver } from '../../src/tunnel/session-driver.ts'
 import { SocketCarrier } from '../../src/tunnel/socket-carrier.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
+import { loudNet } from '../../test/contract/loud-net.ts'
 import { serveCalls } from './rpc.ts'
 
 /** As many joins as a hub works on at a time. */
@@ -89,6 +90,7 @@ async function connectEdge({ hostname, port }: URL, cert: string): Promise<void>
   await once(socket, 'secureConnect')
   await new Promise<void>((resolve) => {
     const driver = new SessionDriver({
+      net: loudNet(),
       role: 'client',
       carrier: new SocketCarrier(socket, 'tls'),
       clock: systemClock,

@@ -13,6 +13,7 @@ import type { HealthChecks } from '../telemetry/health.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
 import { formatAddress, type ListenAddress } from '../telemetry/listen.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
+import { SafetyNet } from '../telemetry/safety-net.ts'
 import { lookupIn } from './admission/lookup.ts'
 import { admissionPlugins } from './admission/plugins.ts'
 import { Audit } from './audit/audit.ts'
@@ -122,12 +123,15 @@ export interface ApiServer {
   readonly listener: Listener
 }
 
-export function composeApiServer(options: ApiServerOptions): ApiServer {
+export function composeApiServer(given: ApiServerOptions): ApiServer {
+  const logger = componentLogger(given.logger, 'apiserver')
+  // Under everything that a client sets off, timers included.
+  const net = new SafetyNet({ ...given, logger })
+  const options = { ...given, clock: net.timers(given.clock) }
   const { clock, pki, health, registry } = options
   const metrics = createMetrics(registry)
   const audit = new Audit(registry, options.auditLog)
   const store = measuredStore(options.store, clock, registry)
-  const logger = componentLogger(options.logger, 'apiserver')
   const cache = new ObjectCache(store, logger)
   addObjectMetrics(registry, cache)
   const view = new RbacView()
@@ -197,9 +201,10 @@ export function composeApiServer(options: ApiServerOptions): ApiServer {
     address: options.address,
     tls: tlsFiles(pki, options.clientCas),
     clock,
+    net,
     handshakeFailed: () => metrics.access.handshakeFailed(),
     connectionRefused: () => metrics.access.connectionRefused(),
-    serve: (exchange) => void handler(contextOf(exchange, clock)),
+    serve: (exchange) => handler(contextOf(exchange, clock)),
   })
   const discovery = new DiscoveryDocuments({ source: new DiscoveryRegistry(served), serverAddress: '127.0.0.1:6443' })
   const openApi = new OpenApiDocuments(new OpenApiRegistry(builtInParts(served)), clock)

@@ -17,6 +17,7 @@ import { HealthChecks } from '../telemetry/health.ts'
 import { HealthServer } from '../telemetry/health-server.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import { createRoleRegistry } from '../telemetry/metrics.ts'
+import { SafetyNet } from '../telemetry/safety-net.ts'
 import { BUILD } from './build.ts'
 import { type ApiServerConfig, apiServerRole } from './config/apiserver.ts'
 import { addRoleFlags } from './config/flags.ts'
@@ -56,11 +57,13 @@ async function runApiServer(context: CommandContext, config: ApiServerConfig): P
   const logger = openLog(context, config)
   const health = new HealthChecks(clock)
   const registry = createRoleRegistry(apiServerRole.name, BUILD)
+  const net = new SafetyNet({ clock, logger, registry })
   const dataDir = new DataDir(config.dataDir, apiServerRole.name, { hasControlSocket: false })
   const healthServer = new HealthServer({
     address: config.healthAddress,
     health,
     registry,
+    net,
     logger: componentLogger(logger, 'health'),
   })
   const address = { host: config.bindAddress, port: config.securePort }
@@ -88,6 +91,7 @@ async function runApiServer(context: CommandContext, config: ApiServerConfig): P
     // The folder first and therefore last to go; health before what takes time.
     parts: [dataDir, healthServer, apiServer],
     logger,
+    net,
     drainTimeoutMs: config.drainTimeout,
     addressRemedy: addressRemedy(apiServerRole, { securePort: address, healthAddress: config.healthAddress }),
     onReady: () => {

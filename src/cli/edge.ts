@@ -16,6 +16,7 @@ import { HealthServer } from '../telemetry/health-server.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import { createRoleRegistry } from '../telemetry/metrics.ts'
+import { SafetyNet } from '../telemetry/safety-net.ts'
 import { BUILD } from './build.ts'
 import { type EdgeConfig, edgeRole } from './config/edge.ts'
 import { addRoleFlags } from './config/flags.ts'
@@ -153,9 +154,10 @@ async function runEdge(context: CommandContext, { read, hasFile }: EdgeSettings)
   const logger = openLog(context, config)
   const health = new HealthChecks(clock)
   const registry = createRoleRegistry(edgeRole.name, BUILD)
+  const net = new SafetyNet({ clock, logger, registry })
   const dataDir = new DataDir(config.dataDir, edgeRole.name)
   const healthLogger = componentLogger(logger, 'health')
-  const healthServer = new HealthServer({ address: config.healthAddress, health, registry, logger: healthLogger })
+  const healthServer = new HealthServer({ address: config.healthAddress, health, registry, net, logger: healthLogger })
   const { tokenFile, nodeName } = config
   const edge = new Edge({
     dataDir: config.dataDir,
@@ -170,7 +172,7 @@ async function runEdge(context: CommandContext, { read, hasFile }: EdgeSettings)
     onJoinProgress: (progress) => logProgress(logger, progress),
     network,
   })
-  const control = new ControlSocket(config.dataDir, {
+  const control = new ControlSocket(config.dataDir, net, {
     '/v1/status': () => ({ role: 'edge', version: BUILD.version, pid: process.pid, edge: edge.status }),
   })
   const liveSettings = new LiveSettings<EdgeConfig>({
@@ -188,6 +190,7 @@ async function runEdge(context: CommandContext, { read, hasFile }: EdgeSettings)
     name: edgeRole.name,
     parts,
     logger,
+    net,
     drainTimeoutMs: config.drainTimeout,
     addressRemedy: addressRemedy(edgeRole, {
       healthAddress: config.healthAddress,

@@ -8,6 +8,7 @@ import { HealthChecks } from '../telemetry/health.ts'
 import { HealthServer } from '../telemetry/health-server.ts'
 import { componentLogger } from '../telemetry/logger.ts'
 import { createRoleRegistry } from '../telemetry/metrics.ts'
+import { SafetyNet } from '../telemetry/safety-net.ts'
 import { BUILD } from './build.ts'
 import { addRoleFlags } from './config/flags.ts'
 import { type HubConfig, hubRole } from './config/hub.ts'
@@ -47,9 +48,10 @@ async function runHub(context: CommandContext, config: HubConfig): Promise<void>
   const logger = openLog(context, config)
   const health = new HealthChecks(clock)
   const registry = createRoleRegistry(hubRole.name, BUILD)
+  const net = new SafetyNet({ clock, logger, registry })
   const dataDir = new DataDir(config.dataDir, hubRole.name)
   const healthLogger = componentLogger(logger, 'health')
-  const healthServer = new HealthServer({ address: config.healthAddress, health, registry, logger: healthLogger })
+  const healthServer = new HealthServer({ address: config.healthAddress, health, registry, net, logger: healthLogger })
   const hub = new Hub({
     clusters,
     clock,
@@ -60,7 +62,7 @@ async function runHub(context: CommandContext, config: HubConfig): Promise<void>
     certificateLifeMs: config.certificateLife,
     renewalGraceMs: config.renewalGrace,
   })
-  const control = new ControlSocket(config.dataDir, {
+  const control = new ControlSocket(config.dataDir, net, {
     '/v1/status': () => ({ role: 'hub', version: BUILD.version, pid: process.pid, hub: describeHub(hub) }),
     '/v1/nodes': () => describeNodes(hub),
   })
@@ -70,6 +72,7 @@ async function runHub(context: CommandContext, config: HubConfig): Promise<void>
     // The folder first and therefore last to go; health before what takes time; control once there is something to tell.
     parts: [dataDir, healthServer, hub, control],
     logger,
+    net,
     drainTimeoutMs: config.drainTimeout,
     addressRemedy: addressRemedy(
       hubRole,

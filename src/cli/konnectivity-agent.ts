@@ -14,6 +14,7 @@ import { HealthServer } from '../telemetry/health-server.ts'
 import { formatAddress } from '../telemetry/listen.ts'
 import { componentLogger } from '../telemetry/logger.ts'
 import { createRoleRegistry } from '../telemetry/metrics.ts'
+import { SafetyNet } from '../telemetry/safety-net.ts'
 import { Budget } from '../tunnel/yamux/budget.ts'
 import { BUILD } from './build.ts'
 import { type EdgeConfig, edgeRole } from './config/edge.ts'
@@ -31,9 +32,10 @@ export async function runKonnectivityAgent(context: CommandContext, config: Edge
   const logger = openLog(context, config)
   const health = new HealthChecks(clock)
   const registry = createRoleRegistry(edgeRole.name, BUILD)
+  const net = new SafetyNet({ clock, logger, registry })
   const dataDir = new DataDir(config.dataDir, edgeRole.name)
   const healthLogger = componentLogger(logger, 'health')
-  const healthServer = new HealthServer({ address: config.healthAddress, health, registry, logger: healthLogger })
+  const healthServer = new HealthServer({ address: config.healthAddress, health, registry, net, logger: healthLogger })
   const destinations = createDestinations({ node, rules, clock, logger, registry })
   // What cannot be read should be known at the start, not when a server comes back.
   readTls(files)
@@ -42,13 +44,14 @@ export async function runKonnectivityAgent(context: CommandContext, config: Edge
     tls: () => readTls(files),
     agentId: randomUUID(),
     identifiers: `host=${encodeURIComponent(node)}`,
-    clock,
+    clock: net.timers(clock),
+    net,
     budget: new Budget(),
     logger: componentLogger(logger, 'konnectivity'),
     metrics: createKonnectivityMetrics(registry),
     dial: (target, options) => destinations.connect({ target, ...options }),
   })
-  const control = new ControlSocket(config.dataDir, {
+  const control = new ControlSocket(config.dataDir, net, {
     '/v1/status': () => ({
       role: 'edge',
       version: BUILD.version,
@@ -64,6 +67,7 @@ export async function runKonnectivityAgent(context: CommandContext, config: Edge
     name: edgeRole.name,
     parts: [dataDir, healthServer, agent, control],
     logger,
+    net,
     drainTimeoutMs: config.drainTimeout,
     addressRemedy: addressRemedy(edgeRole, { healthAddress: config.healthAddress }),
     onReady: () => {

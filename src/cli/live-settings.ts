@@ -39,8 +39,8 @@ export class LiveSettings<T extends object> implements Part {
 
   #schedule(): void {
     this.#cancel = this.#options.clock.schedule(SETTINGS_CHECK_MS, () => {
-      this.#look()
       this.#schedule()
+      this.#look()
     })
   }
 

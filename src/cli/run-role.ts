@@ -7,9 +7,11 @@ import type { Part } from '../telemetry/lifecycle.ts'
 import { Lifecycle } from '../telemetry/lifecycle.ts'
 import { type ListenAddress, ListenError } from '../telemetry/listen.ts'
 import { componentLogger, createLogger, type Logger } from '../telemetry/logger.ts'
+import type { SafetyNet } from '../telemetry/safety-net.ts'
 import { flagOf, type Role, variableOf } from './config/option.ts'
 import type { CommandContext } from './context.ts'
 import { LoggedError } from './failure.ts'
+import { catchTheRest } from './last-resort.ts'
 import { stopOnSignals } from './signals.ts'
 
 export interface LogSettings {
@@ -38,6 +40,7 @@ export interface RoleRun {
   readonly name: string
   readonly parts: readonly Part[]
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly drainTimeoutMs: number
   /** Which setting to change when an address cannot be had. */
   addressRemedy(error: ListenError): string
@@ -54,8 +57,10 @@ export async function runRole(
   const lifecycle = new Lifecycle({ parts: run.parts, clock: context.clock, logger, drainLimitMs: run.drainTimeoutMs })
   prepare(lifecycle)
   const stop = stopOnSignals(context, logger, run.drainTimeoutMs)
+  let release = (): void => {}
   try {
     await lifecycle.run(stop.signal, () => {
+      release = catchTheRest(context, run.net)
       context.onReady?.()
       run.onReady()
       logger.info('ready')
@@ -64,6 +69,7 @@ export async function runRole(
   } catch (error) {
     throw logged(logger, run, error)
   } finally {
+    release()
     stop.release()
   }
 }

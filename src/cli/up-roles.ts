@@ -17,6 +17,7 @@ import { ControlSocket } from '../telemetry/control-socket.ts'
 import type { Health } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { startInOrder } from '../telemetry/part-group.ts'
+import { SafetyNet } from '../telemetry/safety-net.ts'
 import { BUILD } from './build.ts'
 import { DataDir } from './data-dir.ts'
 import { upHubOptions } from './hub-settings.ts'
@@ -140,7 +141,8 @@ export class UpEdge implements Part {
       },
       token: () => upToken({ dataDir, hub, node, clock: common.clock, mint }),
     })
-    const control = new ControlSocket(dataDir, {
+    const net = new SafetyNet(common)
+    const control = new ControlSocket(dataDir, net, {
       '/v1/status': () => ({ role: 'edge', version: BUILD.version, pid: process.pid, edge: edge.status }),
     })
     // As on a node of its own: the folder is held, and tells how its edge is.

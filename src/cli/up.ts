@@ -14,6 +14,7 @@ import { HealthServer } from '../telemetry/health-server.ts'
 import type { ListenAddress } from '../telemetry/listen.ts'
 import { componentLogger } from '../telemetry/logger.ts'
 import { createRoleRegistry } from '../telemetry/metrics.ts'
+import { SafetyNet } from '../telemetry/safety-net.ts'
 import { BUILD } from './build.ts'
 import { addRoleFlags } from './config/flags.ts'
 import { loadConfig } from './config/load.ts'
@@ -64,9 +65,10 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
   const logger = openLog(context, config)
   const health = new HealthChecks(clock)
   const registry = createRoleRegistry(upRole.name, BUILD)
+  const net = new SafetyNet({ clock, logger, registry })
   const dataDir = new DataDir(config.dataDir, upRole.name)
   const healthLogger = componentLogger(logger, 'health')
-  const healthServer = new HealthServer({ address: config.healthAddress, health, registry, logger: healthLogger })
+  const healthServer = new HealthServer({ address: config.healthAddress, health, registry, net, logger: healthLogger })
   const address = { host: '127.0.0.1', port: config.securePort }
   const apiServer = new ApiServer({
     dataDir: config.dataDir,
@@ -88,7 +90,7 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
     listen: { host: '127.0.0.1', port: config.hubPort },
   })
   const edges = upEdges(config, { clock, logger, registry, upHub: hub })
-  const control = new ControlSocket(config.dataDir, {
+  const control = new ControlSocket(config.dataDir, net, {
     '/v1/status': () => ({
       role: upRole.name,
       version: BUILD.version,
@@ -116,6 +118,7 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
       control,
     ],
     logger,
+    net,
     drainTimeoutMs: config.drainTimeout,
     addressRemedy: addressRemedy(upRole, {
       securePort: address,

@@ -8,6 +8,7 @@ import type { Clock } from '../telemetry/clock.ts'
 import { type Health, unhealthy } from '../telemetry/health.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
+import type { SafetyNet } from '../telemetry/safety-net.ts'
 import { NodeCertificates, type NodeCertificatesStatus } from './certificates/node-certificates.ts'
 import { composeGuides, type GuideStatus } from './compose-guides.ts'
 import { Endpoint, type EndpointStatus } from './endpoint/endpoint.ts'
@@ -59,6 +60,7 @@ export interface ComposeEndpointOptions {
   /** Draws from [0, 1). */
   readonly random: () => number
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly registry: Registry
   readonly keeperMetrics: KeeperMetrics
 }
@@ -85,7 +87,7 @@ export interface EdgeEndpoint {
 }
 
 export async function composeEndpoint(options: ComposeEndpointOptions): Promise<EdgeEndpoint> {
-  const { settings, cluster, links, clock, logger, registry } = options
+  const { settings, cluster, links, clock, logger, net, registry } = options
   const { loopback } = settings
   // The address of pods first: filters count before the kubelet can come in by the other.
   const wanted = [...settings.addresses, loopback]
@@ -106,6 +108,7 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
     rttMs: () => links.shortestRttMs,
     clock,
     logger,
+    net,
     registry,
   })
   const served = (): FilterEndpoint | undefined => openAt(endpoint, settings.addresses[0])

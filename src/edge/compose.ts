@@ -8,6 +8,7 @@ import type { Clock } from '../telemetry/clock.ts'
 import type { Health } from '../telemetry/health.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import type { SafetyNet } from '../telemetry/safety-net.ts'
 import { type ClusterPins, composeEndpoint, type EdgeEndpoint, type EndpointSettings } from './compose-endpoint.ts'
 import type { DestinationRule } from './destinations/destination-rule.ts'
 import { createDestinations } from './destinations/destinations.ts'
@@ -49,6 +50,7 @@ export interface EdgeNetworkOptions extends EdgeNetworkSettings {
   /** Draws from [0, 1). */
   readonly random: () => number
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly registry: Registry
 }
 
@@ -69,7 +71,7 @@ export interface EdgeNetwork {
 }
 
 export async function composeEdgeNetwork(options: EdgeNetworkOptions): Promise<EdgeNetwork> {
-  const { clock, random, logger, registry, identity } = options
+  const { clock, random, logger, net, registry, identity } = options
   const destinations = createDestinations({ ...options, rules: options.destinationRules })
   const links = new EdgeLinks({
     hubs: parseHubUrls(options.hubs),
@@ -78,6 +80,7 @@ export async function composeEdgeNetwork(options: EdgeNetworkOptions): Promise<E
     clock,
     random,
     logger,
+    net,
     registry,
     serve: (stream) => destinations.serve(stream),
     sourceAddress: sourceAddressTowards,
@@ -135,12 +138,12 @@ function whereAllowed(own: OwnInterface, logger: Logger): Part {
 }
 
 function composeForwards(options: EdgeNetworkOptions, links: EdgeLinks): readonly Forwards[] {
-  const { bindAddress, forwards, logger, registry } = options
+  const { bindAddress, forwards, logger, net, registry } = options
   if (bindAddress === undefined) return []
   const warning = advertiseWarning(bindAddress)
   if (warning !== undefined) logger.warn({ bindAddress }, warning)
   const open: OpenStream = (header, signal) => links.open(header, signal)
-  return [new Forwards({ forwards, bindAddress, open, logger, registry })]
+  return [new Forwards({ forwards, bindAddress, open, logger, net, registry })]
 }
 
 async function composeOwnEndpoint(options: EdgeNetworkOptions, links: EdgeLinks): Promise<EdgeEndpoint | undefined> {

@@ -14,6 +14,7 @@ import { HEALTHY, type Health, unhealthy } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import { startInOrder } from '../telemetry/part-group.ts'
+import { SafetyNet } from '../telemetry/safety-net.ts'
 import { composeEdgeNetwork, type EdgeNetwork, type EdgeNetworkSettings, type EdgeNetworkStatus } from './compose.ts'
 import type { ClusterPins, EdgeEndpointStatus } from './compose-endpoint.ts'
 import type { FilterSettings } from './filters/filter-settings.ts'
@@ -86,12 +87,16 @@ export class Edge implements Part {
   readonly name = 'edge'
   readonly #options: EdgeOptions
   readonly #dial: Dial
+  readonly #net: SafetyNet
   #kept: KeptIdentity | undefined
   #network: EdgeNetwork | undefined
 
   constructor(options: EdgeOptions) {
-    this.#options = options
-    this.#dial = createHubDial(options.clock, options.network)
+    const logger = componentLogger(options.logger, 'edge')
+    // Under everything that a peer sets off, timers included.
+    this.#net = new SafetyNet({ ...options, logger })
+    this.#options = { ...options, clock: this.#net.timers(options.clock) }
+    this.#dial = createHubDial(this.#options.clock, options.network)
   }
 
   /** Whether the hub may take this node for who it is. Not whether there is a link: an edge is ready without one. */
@@ -146,6 +151,7 @@ export class Edge implements Part {
       ...this.#options.network,
       ...kept,
       node,
+      net: this.#net,
       identity: kept,
       keeperMetrics: metrics,
       random,

@@ -5,6 +5,7 @@
  * Always true: a stream in the table can still get frames from the peer, a handler hears `onClose` exactly once, and after a
  * failure nothing more is sent or delivered.
  */
+import { callAll } from '../telemetry/call-all.ts'
 import { goAwayFrame, pingFrame, resetFrame } from './control-frames.ts'
 import { type FrameBudget, lateResetBudget, streamResetBudget } from './frame-budget.ts'
 import { FrameDispatch, type FrameTarget } from './frame-dispatch.ts'
@@ -144,10 +145,8 @@ export class Http2Session implements StreamHost, FrameTarget {
     this.#isOver = true
     const streams = [...this.#streams.values()]
     this.#streams.clear()
-    for (const stream of streams) {
-      this.#scheduler.forget(stream)
-      stream.brokenOff(code)
-    }
+    for (const stream of streams) this.#scheduler.forget(stream)
+    callAll(streams.map((stream) => () => stream.brokenOff(code)))
   }
 
   sendHead(stream: Http2Stream, fields: readonly string[], isEnd: boolean): void {

@@ -66,7 +66,7 @@ function begin(onStream: (stream: Http2Stream) => void) {
     onPong() {},
     onFailure() {},
   }
-  const transport = new SocketTransport(socket, options, events)
+  const transport = new SocketTransport(socket, options, events, (action) => void action())
   socket.push(Buffer.concat([CLIENT_PREFACE, settingsFrame([])]))
   return { socket, transport }
 }

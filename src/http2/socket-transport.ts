@@ -3,6 +3,7 @@
  * in it; bodies wait when the socket has enough, and so does a peer that makes us answer faster than it reads.
  */
 import type { Duplex } from 'node:stream'
+import type { Guard } from '../telemetry/safety-net.ts'
 import type { Transport } from './send-scheduler.ts'
 import { Http2Session } from './session.ts'
 import type { SessionEvents, SessionOptions } from './session-options.ts'
@@ -15,21 +16,25 @@ export const MAX_UNREAD_ANSWER_BYTES = 1024 * 1024
 export class SocketTransport implements Transport {
   readonly session: Http2Session
   readonly #socket: Duplex
+  readonly #guard: Guard
   #pending: Buffer[] = []
   #pendingBytes = 0
   #isFlushPlanned = false
   #isReadingStopped = false
 
-  /** The socket's errors are its owner's to hear; its end is told to the session. */
-  constructor(socket: Duplex, options: SessionOptions, events: SessionEvents) {
+  /** The socket's errors are its owner's to hear; its end is told to the session. Whatever comes from the socket stands over the guard. */
+  constructor(socket: Duplex, options: SessionOptions, events: SessionEvents, guard: Guard) {
     this.#socket = socket
+    this.#guard = guard
     this.session = new Http2Session(options, this, events)
-    socket.on('data', (chunk: Buffer) => {
-      this.session.receive(chunk)
-      this.#holdReader()
-    })
-    socket.on('drain', () => this.#drained())
-    socket.once('close', () => this.session.end())
+    socket.on('data', (chunk: Buffer) =>
+      guard(() => {
+        this.session.receive(chunk)
+        this.#holdReader()
+      }),
+    )
+    socket.on('drain', () => guard(() => this.#drained()))
+    socket.once('close', () => guard(() => this.session.end()))
   }
 
   get canTakeMore(): boolean {
@@ -41,7 +46,7 @@ export class SocketTransport implements Transport {
     this.#pendingBytes += bytes.length
     if (this.#isFlushPlanned) return
     this.#isFlushPlanned = true
-    setImmediate(this.#flush)
+    setImmediate(this.#flushSoon)
   }
 
   /** What has been sent so far goes out before anything else happens, such as the end of the socket. */
@@ -49,11 +54,13 @@ export class SocketTransport implements Transport {
     this.#flush()
   }
 
+  readonly #flushSoon = (): void => this.#guard(() => this.#flush())
+
   get #unsentBytes(): number {
     return this.#pendingBytes + this.#socket.writableLength
   }
 
-  readonly #flush = (): void => {
+  #flush(): void {
     this.#isFlushPlanned = false
     const pending = this.#pending
     if (pending.length === 0) return

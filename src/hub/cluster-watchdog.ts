@@ -75,8 +75,8 @@ export class ClusterWatchdog implements Part {
 
   #schedule(): void {
     this.#cancel = this.#options.clock.schedule(CLUSTER_LOOK_MS, () => {
-      this.#look()
       this.#schedule()
+      this.#look()
     })
   }
 

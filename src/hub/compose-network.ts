@@ -7,6 +7,7 @@ import type { Clock } from '../telemetry/clock.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
 import type { ListenAddress } from '../telemetry/listen.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import type { SafetyNet } from '../telemetry/safety-net.ts'
 import type { Budget } from '../tunnel/yamux/budget.ts'
 import type { OpenCluster } from './cluster/open-cluster.ts'
 import { ConnectFront } from './fronts/connect-front.ts'
@@ -71,6 +72,7 @@ export interface NetworkSettings {
 export interface NetworkSurroundings {
   readonly clock: Clock
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly budget: Budget
   readonly slots: DialSlots
   readonly sessionMetrics: SessionMetrics
@@ -104,9 +106,9 @@ export function composeNetwork(
   settings: NetworkSettings,
   surroundings: NetworkSurroundings,
 ): ComposedNetwork {
-  const { clock, logger, budget } = surroundings
+  const { clock, logger, net, budget } = surroundings
   const targets = composeTargets(settings, surroundings)
-  const streams = new StreamServer({ targets, clock, logger })
+  const streams = new StreamServer({ targets, clock, logger, net })
   const sessions = new SessionRegistry({
     cluster,
     streams,
@@ -114,6 +116,7 @@ export function composeNetwork(
     metrics: surroundings.sessionMetrics,
     clock,
     logger,
+    net,
   })
   const { proxyStrategies: strategies, defaultSelector, serviceCidrs } = settings
   const selector = defaultSelector === undefined ? {} : { defaultSelector }
@@ -123,9 +126,9 @@ export function composeNetwork(
   const dialer = new RouteDialer({ table, routes, metrics: surroundings.routeMetrics(table), clock })
   const { frontMetrics: metrics } = surroundings
   const connect = new ConnectFront({ dialer, clock, metrics, logger })
-  const grpc = new GrpcFront({ dialer, clock, budget, metrics, logger })
+  const grpc = new GrpcFront({ dialer, clock, budget, metrics, logger, net })
   const listener = (front: string, handler: FrontHandler, place: FrontPlace): FrontListener =>
-    new FrontListener({ front, address: frontAddress(place, door), handler, metrics, logger, clock })
+    new FrontListener({ front, address: frontAddress(place, door), handler, metrics, logger, net, clock })
   const fronts = [
     ...settings.connectFronts.map((place) =>
       listener(ConnectFront.label, (...given) => connect.serve(...given), place),
@@ -140,7 +143,7 @@ export function composeNetwork(
 function composeAgents(
   { client, cluster }: NetworkCluster,
   { agentServiceAccounts: allowed, konnectivityServerCount }: NetworkSettings,
-  { clock, logger, budget, failures, agentMetrics: metrics, hubId: serverId }: NetworkSurroundings,
+  { clock, logger, net, budget, failures, agentMetrics: metrics, hubId: serverId }: NetworkSurroundings,
   targets: Targets,
   table: NodeIndex,
 ): KonnectivityAgents {
@@ -148,6 +151,7 @@ function composeAgents(
   const agents = new KonnectivityAgents({
     clock,
     logger,
+    net,
     budget,
     metrics,
     failures,
@@ -157,7 +161,7 @@ function composeAgents(
     nodeFacts: (node) => table.node(node),
     dialTarget: (node, target, options) => targets.connect({ node, target, ...options }),
   })
-  cluster.claims.onChange((node) => void agents.recheck(node))
+  cluster.claims.onChange((node) => net.guard('session', () => {})(() => agents.recheck(node)))
   return agents
 }
 

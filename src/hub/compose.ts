@@ -8,6 +8,7 @@ import type { Clock } from '../telemetry/clock.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
 import type { ListenAddress } from '../telemetry/listen.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
+import { SafetyNet } from '../telemetry/safety-net.ts'
 import { AGENT_PATH } from '../tunnel/konnectivity/service.ts'
 import { Budget } from '../tunnel/yamux/budget.ts'
 import { certificateRoutes } from './certificates/certificate-routes.ts'
@@ -75,14 +76,17 @@ export interface ComposedHub {
   readonly parts: readonly Part[]
 }
 
-export async function composeHub(options: HubOptions): Promise<ComposedHub> {
+export async function composeHub(given: HubOptions): Promise<ComposedHub> {
+  const logger = componentLogger(given.logger, 'hub')
+  // Under everything that a peer sets off, timers included.
+  const net = new SafetyNet({ ...given, logger })
+  const options = { ...given, clock: net.timers(given.clock) }
   const { clock, registry, certificateLifeMs, renewalGraceMs } = options
-  const logger = componentLogger(options.logger, 'hub')
   const audit = componentLogger(options.logger, 'audit')
   const budget = new Budget()
   const sessionMetrics = new SessionMetrics(registry, budget)
   const failures = new FailureLimiter(clock)
-  const clusters = await composeClusters(options, { logger, audit, budget, failures, sessionMetrics })
+  const clusters = await composeClusters(options, { logger, net, audit, budget, failures, sessionMetrics })
 
   const gate = new WorkGate()
   const attempts = new Attempts({
@@ -125,15 +129,16 @@ export async function composeHub(options: HubOptions): Promise<ComposedHub> {
     metrics: sessionMetrics,
     clock,
     logger,
+    net,
   })
   const upgrade = tunnelUpgrade({ host: sessions, innerTls: new InnerTls({ choose, clock }) })
-  const http = createHttpService({ routes, upgrade, call: agentCall(clusters), clock, logger })
+  const http = createHttpService({ routes, upgrade, call: agentCall(clusters), clock, logger, net })
   const nobody = await selfSignedIdentity(clock)
   const limits = new ConnectionLimits()
-  const shared = { choose, limits, metrics, logger, nobody }
+  const shared = { choose, limits, metrics, logger, net, nobody }
   const listener = new HubListener({ ...shared, name: 'hub', address: options.listen, http, tunnel: sessions.accept })
   const joinListener = (address: ListenAddress): HubListener =>
-    new HubListener({ ...shared, name: 'join', address, http: createHttpService({ routes, clock, logger }) })
+    new HubListener({ ...shared, name: 'join', address, http: createHttpService({ routes, clock, logger, net }) })
   const parts = [
     ...clusters.flatMap((each) => each.parts),
     listener,
@@ -145,7 +150,7 @@ export async function composeHub(options: HubOptions): Promise<ComposedHub> {
 /** One after the other: each may have to make its CA, and its errors should stand alone. */
 async function composeClusters(
   options: HubOptions,
-  given: Pick<ClusterSurroundings, 'logger' | 'audit' | 'budget' | 'failures' | 'sessionMetrics'>,
+  given: Pick<ClusterSurroundings, 'logger' | 'net' | 'audit' | 'budget' | 'failures' | 'sessionMetrics'>,
 ): Promise<ComposedCluster[]> {
   const { clock, registry, certificateLifeMs, renewalGraceMs } = options
   const slots = new DialSlots()

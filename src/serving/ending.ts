@@ -3,6 +3,8 @@
  * processor time as the rest of an exchange together, so it is made only where somebody asks for it.
  */
 
+import { callAll } from '../telemetry/call-all.ts'
+
 /** Every AbortSignal is one. */
 export interface Cancellation {
   readonly aborted: boolean
@@ -52,7 +54,6 @@ export class Ending implements Cancellation {
     const listeners = this.#listeners
     // What is over lets go of everybody, however long somebody holds it.
     this.#listeners = []
-    for (const listener of listeners) listener()
-    this.#controller?.abort(exchangeOver)
+    callAll([...listeners, () => this.#controller?.abort(exchangeOver)])
   }
 }

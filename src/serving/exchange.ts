@@ -3,6 +3,7 @@
  * Exchange; only `http1-exchange.ts` and `http2-exchange.ts` know the difference.
  */
 import type { Duplex } from 'node:stream'
+import type { Guard } from '../telemetry/safety-net.ts'
 import type { Cancellation } from './ending.ts'
 import type { RequestBody } from './streamed-body.ts'
 
@@ -105,6 +106,8 @@ export interface StreamedResponse extends ResponseStream {
 
 /** An exchange as somebody needs it who passes on what comes: both bodies flow, each with back-pressure. */
 export interface StreamingExchange extends Exchange {
+  /** For whatever is done for this exchange out of events of others: what fails there costs this exchange alone. */
+  readonly guard: Guard
   /** What `closed` says, for a fraction of its cost. */
   readonly ending: Cancellation
   /** The body as it comes, undefined where the request has none. To be called once, and not beside `readBody`. */

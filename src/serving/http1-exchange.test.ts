@@ -13,7 +13,8 @@ const head = `POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length:
 async function refused(clock: ManualClock): Promise<Socket> {
   const peer = { address: '127.0.0.1', certificates: [] }
   const server = createServer((request, response) => {
-    new Http1Exchange(request, response, { peer, clock }).respond(401, {}, Buffer.from('not you'))
+    const guard = (action: () => unknown): void => void action()
+    new Http1Exchange(request, response, { peer, clock, guard }).respond(401, {}, Buffer.from('not you'))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

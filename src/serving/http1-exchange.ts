@@ -2,6 +2,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../telemetry/clock.ts'
+import type { Guard } from '../telemetry/safety-net.ts'
 import { drained } from './drained.ts'
 import { Ending } from './ending.ts'
 import {
@@ -20,6 +21,7 @@ import { RequestBody } from './streamed-body.ts'
 export interface Http1ExchangeOptions {
   readonly peer: Peer
   readonly clock: Clock
+  readonly guard: Guard
 }
 
 export class Http1Exchange implements StreamingExchange {
@@ -30,13 +32,14 @@ export class Http1Exchange implements StreamingExchange {
   readonly headers: RequestHeaders
   readonly peer: Peer
   readonly ending: Ending
+  readonly guard: Guard
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #clock: Clock
   readonly #hasBody: boolean
   #isPassedOn = false
 
-  constructor(request: IncomingMessage, response: ServerResponse, { peer, clock }: Http1ExchangeOptions) {
+  constructor(request: IncomingMessage, response: ServerResponse, { peer, clock, guard }: Http1ExchangeOptions) {
     const ending = new Ending()
     response.once('close', () => ending.end())
     // One that stands behind another has no connection yet, and Node does not tell it when there never will be one.
@@ -49,6 +52,7 @@ export class Http1Exchange implements StreamingExchange {
     this.host = this.headers.get('host') ?? ''
     this.peer = peer
     this.ending = ending
+    this.guard = guard
     this.#request = request
     this.#response = response
     this.#clock = clock
@@ -77,7 +81,7 @@ export class Http1Exchange implements StreamingExchange {
     if (!this.#hasBody) return undefined
     this.#isPassedOn = true
     const request = this.#request
-    return new RequestBody(bodySource(request), () => headerListOf(request.rawTrailers))
+    return new RequestBody(bodySource(request), () => headerListOf(request.rawTrailers), this.guard)
   }
 
   /** Nobody reads the rest of a body that is answered before its end, and the next request would stand behind it. */

@@ -1,6 +1,7 @@
 import { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, it } from 'vitest'
+import { loudNet } from '../../test/contract/loud-net.ts'
 import { CLIENT_PREFACE, FrameType, frame } from '../http2/wire.ts'
 import { ManualClock } from '../telemetry/clock.ts'
 import { Http2Connection } from './http2-connection.ts'
@@ -32,7 +33,7 @@ class HeldSocket extends Duplex {
 
 function connect(clock: ManualClock): { socket: HeldSocket; connection: Http2Connection } {
   const socket = new HeldSocket()
-  const options = { peer: { address: '', certificates: [] }, clock, pingMs: undefined, serve: () => {} }
+  const options = { peer: { address: '', certificates: [] }, clock, net: loudNet(), pingMs: undefined, serve: () => {} }
   return { socket, connection: new Http2Connection(socket as Duplex as TLSSocket, options) }
 }
 

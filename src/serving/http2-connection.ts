@@ -5,6 +5,7 @@ import { SessionPings } from '../http2/session-pings.ts'
 import { SocketTransport } from '../http2/socket-transport.ts'
 import type { Http2Stream } from '../http2/stream.ts'
 import type { Clock } from '../telemetry/clock.ts'
+import type { Guard, SafetyNet } from '../telemetry/safety-net.ts'
 import type { Peer, StreamingExchange } from './exchange.ts'
 import { Http2Exchange } from './http2-exchange.ts'
 import { endWhenIdle, type WatchedSession } from './idle-session.ts'
@@ -22,8 +23,9 @@ const connectionWindowBytes = 16 * 1024 * 1024
 export interface Http2ConnectionOptions {
   readonly peer: Peer
   readonly clock: Clock
+  readonly net: SafetyNet
   readonly pingMs: number | undefined
-  readonly serve: (exchange: StreamingExchange) => void
+  readonly serve: (exchange: StreamingExchange) => void | Promise<void>
 }
 
 export class Http2Connection implements WatchedSession {
@@ -32,14 +34,16 @@ export class Http2Connection implements WatchedSession {
   readonly #transport: SocketTransport
   readonly #pings: SessionPings
   readonly #date: () => string
+  readonly #guard: Guard
   #exchanges = 0
   #isLeaving = false
   #isEnding = false
   idleSinceMs: number
 
   constructor(socket: TLSSocket, options: Http2ConnectionOptions) {
-    const { clock, pingMs } = options
+    const { clock, pingMs, net } = options
     this.#socket = socket
+    this.#guard = net.guard('connection', () => socket.destroy())
     this.#options = options
     this.#date = dateOf(clock)
     this.idleSinceMs = clock.monotonicMs()
@@ -50,7 +54,8 @@ export class Http2Connection implements WatchedSession {
     }
     const windows = { streamWindowBytes, connectionWindowBytes }
     const nowMs = (): number => clock.monotonicMs()
-    this.#transport = new SocketTransport(socket, { role: 'server', ...limits, ...windows, nowMs }, this.#events())
+    const session = { role: 'server', ...limits, ...windows, nowMs } as const
+    this.#transport = new SocketTransport(socket, session, this.#events(), this.#guard)
     this.#pings = new SessionPings(this.#transport.session, clock)
     const stopWatching = endWhenIdle(this, clock, pingMs)
     socket.once('close', stopWatching)
@@ -92,10 +97,11 @@ export class Http2Connection implements WatchedSession {
 
   #begin(stream: Http2Stream, fields: readonly string[], hasBody: boolean): Http2Exchange {
     this.#exchanges += 1
-    const { peer } = this.#options
+    const { peer, net } = this.#options
     const exchange = new Http2Exchange(stream, fields, {
       peer,
       hasBody,
+      guard: (owner) => net.guard('request', () => this.#cut(owner)),
       date: this.#date,
       onClose: () => {
         this.#exchanges -= 1
@@ -104,10 +110,23 @@ export class Http2Connection implements WatchedSession {
       },
     })
     // Served when the stream knows its handler, and all that came in one piece has been read.
-    process.nextTick(() => {
-      if (!exchange.ending.aborted) this.#options.serve(exchange)
-    })
+    process.nextTick(() => this.#serve(exchange))
     return exchange
+  }
+
+  /** What fails here costs its own stream and leaves the others of the connection alone. */
+  #serve(exchange: Http2Exchange): void {
+    if (!exchange.ending.aborted) exchange.guard(() => this.#options.serve(exchange))
+  }
+
+  /** Its stream, and the connection where not even that can be done. */
+  #cut(exchange: Http2Exchange): void {
+    try {
+      exchange.abort()
+    } catch (error) {
+      this.#socket.destroy()
+      throw error
+    }
   }
 
   #endIfIdle(): void {
@@ -118,10 +137,12 @@ export class Http2Connection implements WatchedSession {
   #end(): void {
     if (this.#isEnding) return
     this.#isEnding = true
-    process.nextTick(() => {
-      this.#transport.flush()
-      this.#socket.destroySoon()
-    })
+    process.nextTick(() =>
+      this.#guard(() => {
+        this.#transport.flush()
+        this.#socket.destroySoon()
+      }),
+    )
     this.#socket.once(
       'close',
       this.#options.clock.schedule(LAST_FRAMES_TIMEOUT_MS, () => this.#socket.destroy()),

@@ -2,6 +2,8 @@
 import { readResponseHead } from '../http2/head-rules.ts'
 import type { Http2Stream, StreamHandler } from '../http2/stream.ts'
 import { ErrorCode } from '../http2/wire.ts'
+import { callAll } from '../telemetry/call-all.ts'
+import type { Guard } from '../telemetry/safety-net.ts'
 import type { ByteReader, ByteSource } from './byte-source.ts'
 import { Ending } from './ending.ts'
 import {
@@ -19,6 +21,7 @@ import { RequestBody } from './streamed-body.ts'
 export interface Http2ExchangeOptions {
   readonly peer: Peer
   readonly hasBody: boolean
+  readonly guard: (exchange: Http2Exchange) => Guard
   /** Now, as HTTP writes it. */
   readonly date: () => string
   /** The stream is over. */
@@ -33,6 +36,7 @@ export class Http2Exchange implements StreamingExchange, StreamHandler, ByteSour
   readonly headers: RequestHeaders
   readonly peer: Peer
   readonly ending = new Ending()
+  readonly guard: Guard
   readonly #stream: Http2Stream
   readonly #options: Http2ExchangeOptions
   #isStarted = false
@@ -44,6 +48,7 @@ export class Http2Exchange implements StreamingExchange, StreamHandler, ByteSour
     this.#stream = stream
     this.#options = options
     this.peer = options.peer
+    this.guard = options.guard(this)
     const headers = new RequestHeaders()
     let [method, target, authority] = ['', '', '']
     for (let index = 0; index + 1 < fields.length; index += 2) {
@@ -72,7 +77,7 @@ export class Http2Exchange implements StreamingExchange, StreamHandler, ByteSour
 
   body(): RequestBody | undefined {
     if (!this.#options.hasBody) return undefined
-    return new RequestBody(this, () => this.#trailers)
+    return new RequestBody(this, () => this.#trailers, this.guard)
   }
 
   readBody(maxBytes: number): Promise<Buffer> {
@@ -142,9 +147,7 @@ export class Http2Exchange implements StreamingExchange, StreamHandler, ByteSour
   }
 
   onClose(): void {
-    this.#letGo()?.broken(clientGone())
-    this.ending.end()
-    this.#options.onClose()
+    callAll([() => this.#letGo()?.broken(clientGone()), () => this.ending.end(), () => this.#options.onClose()])
   }
 
   #letGo(): ByteReader | undefined {

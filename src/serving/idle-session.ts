@@ -32,8 +32,8 @@ export function endWhenIdle(session: WatchedSession, clock: Clock, pingMs = IDLE
     if (idleMs >= IDLE_CONNECTION_MS) session.close()
     else if (unansweredPings >= MAX_UNANSWERED_PINGS) session.destroy()
     else {
-      if (isBusy) ping()
       cancel = clock.schedule(Math.min(pingMs, IDLE_CONNECTION_MS - idleMs), look)
+      if (isBusy) ping()
     }
   }
   look()

@@ -11,9 +11,10 @@ import { MAX_CHAIN_LENGTH } from '../identity/verify.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { type ListenAddress, listen } from '../telemetry/listen.ts'
+import type { SafetyNet } from '../telemetry/safety-net.ts'
 import { limitAddresses } from './address-limit.ts'
 import type { Peer, StreamingExchange, UpgradeExchange } from './exchange.ts'
-import { Http1Exchange } from './http1-exchange.ts'
+import { Http1Exchange, type Http1ExchangeOptions } from './http1-exchange.ts'
 import { Http1Upgrade } from './http1-upgrade.ts'
 import { Http2Connection } from './http2-connection.ts'
 import {
@@ -39,6 +40,8 @@ export interface ListenerOptions {
   readonly address: ListenAddress
   readonly tls: TlsFiles
   readonly clock: Clock
+  /** Catches what serving throws; its offender loses the stream or the connection. */
+  readonly net: SafetyNet
   /** Fewer than the default, for tests. */
   readonly maxConnections?: number
   /** Where clients do not share addresses: how many of the connections one address may have. */
@@ -51,9 +54,9 @@ export interface ListenerOptions {
   readonly handshakeFailed: () => void
   /** A connection that was closed at once, because too many were open. */
   readonly connectionRefused: () => void
-  serve(exchange: StreamingExchange): void
+  serve(exchange: StreamingExchange): void | Promise<void>
   /** Absent: a request to switch protocols is served like any other. */
-  readonly upgrade?: (exchange: UpgradeExchange) => void
+  readonly upgrade?: (exchange: UpgradeExchange) => void | Promise<void>
 }
 
 type RequestEvent = [request: IncomingMessage, response: ServerResponse]
@@ -109,6 +112,7 @@ export class Listener implements Part {
       ...http1Limits,
       requestTimeout: this.#options.bodyTimeoutMs ?? BODY_TIMEOUT_MS,
     })
+    this.#options.net.watchServer(server)
     // Node leaves out the headers beyond this number, without a word: one more shows that there were too many.
     server.maxHeadersCount = MAX_REQUEST_HEADERS + 1
     server.maxConnections = this.#options.maxConnections ?? MAX_CONNECTIONS
@@ -120,19 +124,12 @@ export class Listener implements Part {
     return server
   }
 
-  #exchangeOf(request: IncomingMessage, response: ServerResponse): Http1Exchange {
-    return new Http1Exchange(request, response, {
-      peer: peerOf(request.socket as TLSSocket),
-      clock: this.#options.clock,
-    })
-  }
-
   #serveOn(server: Server): void {
     server.on('request', (...[request, response]: RequestEvent) => {
       this.#answers.set(request.socket, response)
       if (this.#isStopping) this.#closeAfterAnswer(request.socket)
       if (hasTooManyHeaders(request)) refuseHeaders(response)
-      else this.#options.serve(this.#exchangeOf(request, response))
+      else this.#serve(request, response)
     })
     this.#upgradeOn(server)
     // What Node would do with every connection, and now with those of HTTP/1.1 alone.
@@ -145,7 +142,22 @@ export class Listener implements Part {
     })
   }
 
+  /** A connection of HTTP/1.1 carries one answer after the other: with a broken one it is of no use any more. */
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    const { net, clock } = this.#options
+    const cut = (): void => void request.socket.destroy()
+    net.watch(request, 'request', cut)
+    net.watch(response, 'request', cut)
+    const guard = net.guard('request', cut)
+    guard(() =>
+      this.#options.serve(
+        new Http1Exchange(request, response, { peer: peerOf(request.socket as TLSSocket), clock, guard }),
+      ),
+    )
+  }
+
   #adopt(socket: TLSSocket): void {
+    this.#options.net.watch(socket, 'connection')
     this.#sockets.add(socket)
     // A watch event that waits for more to fill its packet waits for the client's delayed acknowledgement: 40 ms.
     socket.setNoDelay(true)
@@ -155,23 +167,27 @@ export class Listener implements Part {
   }
 
   #adoptHttp2(socket: TLSSocket): void {
-    const { clock, pingMs } = this.#options
-    const serve = (exchange: StreamingExchange): void => this.#options.serve(exchange)
-    const connection = new Http2Connection(socket, { peer: peerOf(socket), clock, pingMs, serve })
+    const connection = new Http2Connection(socket, {
+      ...this.#options,
+      pingMs: this.#options.pingMs,
+      peer: peerOf(socket),
+    })
     this.#http2.add(connection)
     socket.once('close', () => this.#http2.delete(connection))
     if (this.#isStopping) connection.close()
   }
 
   #upgradeOn(server: Server): void {
-    const { upgrade } = this.#options
+    const { upgrade, net } = this.#options
     if (upgrade === undefined) return
     server.on('upgrade', (...[request, socket, head]: UpgradeEvent) => {
       // No more a connection that waits for its next request.
       this.#answers.delete(socket)
-      const exchange = hasTooManyHeaders(request) ? undefined : upgradeOf([request, socket, head], this.#options.clock)
+      const guard = net.guard('request', () => void socket.destroy())
+      const options = { clock: this.#options.clock, guard }
+      const exchange = hasTooManyHeaders(request) ? undefined : upgradeOf([request, socket, head], options)
       if (exchange === undefined) socket.destroy()
-      else upgrade(exchange)
+      else guard(() => upgrade(exchange))
     })
   }
 
@@ -216,9 +232,12 @@ function refuseHeaders(response: ServerResponse): void {
 }
 
 /** Undefined behind a request that is still to be answered: that one has the connection, and Node throws. No client asks so. */
-function upgradeOf([request, socket, head]: UpgradeEvent, clock: Clock): Http1Upgrade | undefined {
+function upgradeOf(
+  [request, socket, head]: UpgradeEvent,
+  options: Omit<Http1ExchangeOptions, 'peer'>,
+): Http1Upgrade | undefined {
   try {
-    return new Http1Upgrade(request, socket, head, { peer: peerOf(socket), clock })
+    return new Http1Upgrade(request, socket, head, { peer: peerOf(socket), ...options })
   } catch {
     return undefined
   }

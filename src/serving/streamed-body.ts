@@ -3,6 +3,8 @@
  * up destroys what it reads, and the connection still has an answer to carry.
  */
 import { Readable } from 'node:stream'
+import { guardEmitter } from '../telemetry/guarded-emitter.ts'
+import type { Guard } from '../telemetry/safety-net.ts'
 import type { ByteSource } from './byte-source.ts'
 import type { HeaderList } from './exchange.ts'
 
@@ -15,8 +17,13 @@ export class RequestBody extends Readable {
   #receivedBytes = 0
   #isComplete = false
 
-  constructor(source: ByteSource, trailers: () => HeaderList) {
+  constructor(source: ByteSource, trailers: () => HeaderList, guard: Guard) {
     super({ highWaterMark: bufferBytes })
+    guardEmitter(this, (error) =>
+      guard(() => {
+        throw error
+      }),
+    )
     this.#source = source
     this.#trailers = trailers
     source.read({

@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { loudNet } from '../../test/contract/loud-net.ts'
 import { CONTROL_SOCKET_NAME, type ControlAnswers, ControlSocket } from './control-socket.ts'
 import type { RunningPart } from './lifecycle.ts'
 
@@ -20,7 +21,7 @@ afterEach(async () => {
 })
 
 async function start(answers: ControlAnswers): Promise<void> {
-  running = await new ControlSocket(folder, answers).start(new AbortController().signal, () => {})
+  running = await new ControlSocket(folder, loudNet(), answers).start(new AbortController().signal, () => {})
 }
 
 function ask(path: string, method = 'GET'): Promise<{ status: number | undefined; value: unknown }> {
@@ -63,7 +64,7 @@ describe('ControlSocket', () => {
 
   it('says what to do about a path that is too long', async () => {
     const deep = join(folder, 'x'.repeat(120))
-    const started = new ControlSocket(deep, {}).start(new AbortController().signal, () => {})
+    const started = new ControlSocket(deep, loudNet(), {}).start(new AbortController().signal, () => {})
     await expect(started).rejects.toThrow(/choose a shorter --data-dir$/)
   })
 })

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { ExplainedError } from './explained-error.ts'
 import { HttpDrain } from './http-drain.ts'
 import type { Part, RunningPart } from './lifecycle.ts'
+import type { SafetyNet } from './safety-net.ts'
 
 export const CONTROL_SOCKET_NAME = 'control.sock'
 const ownerOnly = 0o600
@@ -42,11 +43,13 @@ export class ControlSocket implements Part {
   readonly name = 'control socket'
   readonly #path: string
   readonly #answers: ControlAnswers
+  readonly #net: SafetyNet
 
   /** Only one process may use the folder: a socket found there is a leftover and is replaced. */
-  constructor(folder: string, answers: ControlAnswers) {
+  constructor(folder: string, net: SafetyNet, answers: ControlAnswers) {
     this.#path = join(folder, CONTROL_SOCKET_NAME)
     this.#answers = answers
+    this.#net = net
   }
 
   async start(_signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
@@ -67,7 +70,10 @@ export class ControlSocket implements Part {
 
   #createServer(): Server {
     const limits = { headersTimeout: CONTROL_REQUEST_TIMEOUT_MS, requestTimeout: CONTROL_REQUEST_TIMEOUT_MS }
-    const server = createServer(limits, (request, response) => void this.#serve(request, response))
+    const server = createServer(limits, (request, response) =>
+      this.#net.guard('request', () => void request.socket.destroy())(() => this.#serve(request, response)),
+    )
+    this.#net.watchServer(server)
     server.maxConnections = MAX_CONTROL_CONNECTIONS
     return server
   }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { Gauge } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
+import { loudNet } from '../../test/contract/loud-net.ts'
 import { ManualClock } from './clock.ts'
 import { HEALTHY, type Health, HealthChecks, unhealthy } from './health.ts'
 import { HEALTH_SERVER_LIMITS, HealthServer } from './health-server.ts'
@@ -22,7 +23,7 @@ async function serve() {
   const health = new HealthChecks(clock)
   const logger = createLogger({ level: 'fatal', format: 'json', destination: { write: () => {} }, clock })
   const registry = createRoleRegistry('test', { version: '1.2.3' })
-  const server = new HealthServer({ address: { host: '127.0.0.1', port: 0 }, health, registry, logger })
+  const server = new HealthServer({ net: loudNet(), address: { host: '127.0.0.1', port: 0 }, health, registry, logger })
   const running = await server.start(never, () => {})
   let stopped = false
   const stop: RunningPart['stop'] = async (deadline) => {
@@ -138,6 +139,7 @@ describe('HealthServer', () => {
       health: new HealthChecks(clock),
       registry: createRoleRegistry('t', { version: '1' }),
       logger,
+      net: loudNet(),
     }
     await expect(new HealthServer(options).start(never, () => {})).rejects.toThrow(
       `cannot listen on 127.0.0.1:${address.port}: another process already listens there`,

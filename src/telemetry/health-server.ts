@@ -9,6 +9,7 @@ import { HttpDrain } from './http-drain.ts'
 import type { Part, RunningPart } from './lifecycle.ts'
 import { formatAddress, type ListenAddress, listen } from './listen.ts'
 import type { Logger } from './logger.ts'
+import type { SafetyNet } from './safety-net.ts'
 
 /** Probes and scrapers are few and brief; whoever is not, is cut off. */
 export const HEALTH_SERVER_LIMITS = {
@@ -29,6 +30,7 @@ export interface HealthServerOptions {
   readonly health: HealthChecks
   readonly registry: Registry
   readonly logger: Logger
+  readonly net: SafetyNet
 }
 
 interface Answer {
@@ -75,7 +77,11 @@ export class HealthServer implements Part {
     server.maxConnections = limits.maxConnections
     server.maxHeadersCount = limits.maxHeaders
     server.timeout = limits.idleTimeoutMs
-    server.on('request', (request: IncomingMessage, response: ServerResponse) => void this.#serve(request, response))
+    const { net } = this.#options
+    net.watchServer(server)
+    server.on('request', (request: IncomingMessage, response: ServerResponse) =>
+      net.guard('request', () => void request.socket.destroy())(() => this.#serve(request, response)),
+    )
     return server
   }
 

@@ -75,7 +75,13 @@ class Relay {
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
-      if (!this.#socket.writableNeedDrain) this.#pump()
+      try {
+        if (!this.#socket.writableNeedDrain) this.#pump()
+      } catch (error) {
+        // Nobody stands above a turn of its own: both sides end with it, and it is told with their end.
+        this.#stream.destroy(error as Error)
+        this.#socket.destroy()
+      }
     })
   }
 

@@ -3,6 +3,7 @@
  * turn of the event loop, and only as fast as the carrier takes it.
  */
 import type { Clock } from '../telemetry/clock.ts'
+import type { Guard, SafetyNet } from '../telemetry/safety-net.ts'
 import type { Carrier } from './carrier.ts'
 import { TunnelStream } from './tunnel-stream.ts'
 import type { Budget } from './yamux/budget.ts'
@@ -30,6 +31,7 @@ export interface SessionDriverOptions {
   readonly role: 'client' | 'server'
   readonly carrier: Carrier
   readonly clock: Clock
+  readonly net: SafetyNet
   readonly budget: Budget
   readonly handler: DriverHandler
   readonly limits?: Partial<SessionLimits>
@@ -40,21 +42,26 @@ export class SessionDriver implements SessionHandler {
   readonly #carrier: Carrier
   readonly #clock: Clock
   readonly #handler: DriverHandler
-  readonly #flushSoon = (): void => this.#flush()
+  readonly #net: SafetyNet
+  readonly #guard: Guard
+  readonly #flushSoon = (): void => this.#guard(() => this.#flush())
   #mayWrite = true
   #isClosing = false
   #peerWentAway = false
   #cancelTimer: () => void = () => {}
 
-  constructor({ role, carrier, clock, budget, handler, limits }: SessionDriverOptions) {
+  constructor({ role, carrier, clock, net, budget, handler, limits }: SessionDriverOptions) {
     this.#carrier = carrier
+    this.#net = net
+    // Its carrier's end is the session's, so that its streams and its owner hear of it.
+    this.#guard = net.guard('session', () => carrier.destroy())
     this.#clock = clock
     this.#handler = handler
     this.#session = new Session({ role, clock, budget, handler: this, ...(limits && { limits }) })
     carrier.start({
-      onBytes: (chunk) => this.#session.receive(chunk),
-      onDrain: () => this.#onDrain(),
-      onClose: (error) => this.#onCarrierClosed(error),
+      onBytes: (chunk) => this.#guard(() => this.#session.receive(chunk)),
+      onDrain: () => this.#guard(() => this.#onDrain()),
+      onClose: (error) => this.#guard(() => this.#onCarrierClosed(error)),
     })
     this.#scheduleTick()
     this.onSendable()
@@ -97,7 +104,7 @@ export class SessionDriver implements SessionHandler {
 
   /** Opens a stream. Throws a `StreamError` where the session takes no more. */
   open(): TunnelStream {
-    return new TunnelStream(this.#session.open())
+    return this.#streamOf(this.#session.open())
   }
 
   /** Asks the peer for a sign of life now, unless it was asked a moment ago. */
@@ -117,7 +124,7 @@ export class SessionDriver implements SessionHandler {
   }
 
   onStream(stream: Stream): void {
-    this.#handler.onStream(new TunnelStream(stream))
+    this.#handler.onStream(this.#streamOf(stream))
   }
 
   onSendable(): void {
@@ -137,6 +144,11 @@ export class SessionDriver implements SessionHandler {
     this.#cancelTimer()
     queueMicrotask(this.#flushSoon)
     this.#handler.onEnd(error)
+  }
+
+  /** What fails on it costs this stream, and not the session. */
+  #streamOf(stream: Stream): TunnelStream {
+    return this.#net.watch(new TunnelStream(stream), 'stream')
   }
 
   #flush(): void {
@@ -176,9 +188,11 @@ export class SessionDriver implements SessionHandler {
     this.#cancelTimer()
     if (this.#session.error !== undefined) return
     const delayMs = Math.max(0, this.#session.dueMs - this.#clock.monotonicMs())
-    this.#cancelTimer = this.#clock.schedule(delayMs, () => {
-      this.#session.tick()
-      this.#scheduleTick()
-    })
+    this.#cancelTimer = this.#clock.schedule(delayMs, () =>
+      this.#guard(() => {
+        this.#session.tick()
+        this.#scheduleTick()
+      }),
+    )
   }
 }

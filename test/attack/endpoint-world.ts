@@ -32,6 +32,7 @@ import { systemClock } from '../../src/telemetry/clock.ts'
 import { HealthChecks } from '../../src/telemetry/health.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
 import { startInOrder } from '../../src/telemetry/part-group.ts'
+import { loudNet } from '../contract/loud-net.ts'
 import { removeFolder } from '../remove-folder.ts'
 import { ask, bearer } from './endpoint-asking.ts'
 
@@ -208,6 +209,7 @@ async function theEndpoint(api: URL, pki: Pki, nodePair: CertificatePair, wishes
   const { registry } = wishes
   const shared = { clock: systemClock, logger, registry }
   const upstream = new PooledUpstream({
+    net: loudNet(),
     ...shared,
     open: async () => {
       const socket = connectTcp(Number(api.port), api.hostname)
@@ -227,6 +229,7 @@ async function theEndpoint(api: URL, pki: Pki, nodePair: CertificatePair, wishes
     logger,
   })
   const endpoint = new Endpoint({
+    net: loudNet(),
     ...shared,
     node: NODE,
     addresses: ['127.0.0.1'],

@@ -10,6 +10,7 @@ import { SessionDriver } from '../../src/tunnel/session-driver.ts'
 import type { TunnelStream } from '../../src/tunnel/tunnel-stream.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
 import type { SessionError } from '../../src/tunnel/yamux/errors.ts'
+import { loudNet } from './loud-net.ts'
 import { settled } from './yamux-drivers.ts'
 import { type MemoryCarrier, memoryCarriers } from './yamux-wire-carrier.ts'
 
@@ -59,6 +60,7 @@ export class LinkWorld {
   links(hubs: readonly string[] = ['hub-a'], options: Partial<EdgeLinksOptions> = {}): EdgeLinks {
     const { clock, registry, logger, dial } = this
     return new EdgeLinks({
+      net: loudNet(),
       hubs: hubs.map((hub) => new URL(`https://${hub}`)),
       dial,
       clock,
@@ -89,6 +91,7 @@ export class LinkWorld {
   #accept(hub: string, near: MemoryCarrier, far: MemoryCarrier): void {
     const { clock } = this
     const driver = new SessionDriver({
+      net: loudNet(),
       role: 'server',
       carrier: far,
       clock,

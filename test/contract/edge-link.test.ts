@@ -12,6 +12,7 @@ import { privateKeyPem } from '../../src/identity/keys.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { makeCa } from './fake-cluster.ts'
 import { ask, type Credential, eventually, joined, signingRequest } from './hub-world.ts'
+import { loudNet } from './loud-net.ts'
 import { type SessionWorld, startSessionHub, startTarget } from './session-world.ts'
 import { collectText } from './yamux-drivers.ts'
 
@@ -47,6 +48,7 @@ async function startEdge(
   }
   const destinations = createDestinations({ node, rules: parseDestinationRules([local]), clock, logger, registry })
   const links = new EdgeLinks({
+    net: loudNet(),
     hubs: [new URL(`https://${loopback}:${port}`)],
     dial: createDialSession({ ...identity, clock, logger, carriers }),
     askWhy: createAskWhy({ ...identity, clock }),
@@ -57,6 +59,7 @@ async function startEdge(
     serve: (stream) => destinations.serve(stream),
   })
   const forwards = new Forwards({
+    net: loudNet(),
     forwards: [{ target: 'kube-apiserver', localPort: 0 }],
     bindAddress: loopback,
     open: async (header, signal) => await links.open(header, signal),

@@ -13,6 +13,7 @@ import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
 import { startInOrder } from '../../src/telemetry/part-group.ts'
 import { removeFolder } from '../remove-folder.ts'
 import { createCa, NODE } from './endpoint-world.ts'
+import { loudNet } from './loud-net.ts'
 import { SigningHub } from './signing-hub.ts'
 
 const missing = '203.0.113.7'
@@ -32,6 +33,7 @@ async function start(): Promise<EdgeEndpoint> {
   hub.lifeMs = 3_600_000
   hub.ipAddresses = ['127.0.0.1', missing]
   const endpoint = await composeEndpoint({
+    net: loudNet(),
     settings: {
       port: 0,
       loopback: '127.0.0.1',

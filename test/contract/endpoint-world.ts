@@ -29,6 +29,7 @@ import { type CertificatePair, parsePair } from '../../src/identity/pair-file.ts
 import type { ExtendedKeyUsage } from '../../src/identity/usages.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
+import { loudNet } from './loud-net.ts'
 
 const hourMs = 3_600_000
 export const NODE = 'edge-1'
@@ -121,6 +122,7 @@ export async function startEndpoint(options: Partial<EndpointOptions> = {}): Pro
   const nodePair = await issuePair(ca, nodeSubject(NODE), 'clientAuth')
   let serving: CertificatePair | undefined = await issuePair(ca, nodeSubject(NODE), 'serverAuth')
   const endpoint = new Endpoint({
+    net: loudNet(),
     node: NODE,
     addresses: ['127.0.0.1'],
     port: 0,

@@ -23,6 +23,7 @@ import { removeFolder } from '../remove-folder.ts'
 import { createCa, issuePair, keys, NODE, text } from './endpoint-world.ts'
 import { kubernetes, slice } from './filters-objects.ts'
 import { jsonEvent } from './filters-world.ts'
+import { loudNet } from './loud-net.ts'
 import { SigningHub } from './signing-hub.ts'
 
 const services = '/api/v1/services'
@@ -85,6 +86,7 @@ async function start(disabled: readonly string[]): Promise<EdgeEndpoint> {
     return { stream }
   }
   const endpoint = await composeEndpoint({
+    net: loudNet(),
     settings: {
       port: 0,
       loopback: '127.0.0.1',

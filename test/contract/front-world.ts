@@ -14,6 +14,7 @@ import { ManualClock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { removeFolder } from '../remove-folder.ts'
+import { loudNet } from './loud-net.ts'
 
 export const CONNECT_EDGE = 'CONNECT edge-1:10250 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'
 export const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
@@ -55,6 +56,7 @@ export async function startFront(options: FrontWorldOptions): Promise<FrontWorld
     ...(maxPendingDials === undefined ? {} : { maxPendingDials }),
   })
   const listener = new FrontListener({
+    net: loudNet(),
     front: ConnectFront.label,
     address,
     handler: (socket, client) => front.serve(socket, client),

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import http2, { type ClientHttp2Session, type ClientHttp2Stream, type Http2Server } from 'node:http2'
 import net, { type AddressInfo, type Socket } from 'node:net'
 import type { Http2Session } from '../../src/http2/session.ts'
-import type { SessionOptions } from '../../src/http2/session-options.ts'
+import type { SessionEvents, SessionOptions } from '../../src/http2/session-options.ts'
 import { SocketTransport } from '../../src/http2/socket-transport.ts'
 import type { Http2Stream, StreamHandler } from '../../src/http2/stream.ts'
 import type { Http2Error } from '../../src/http2/wire.ts'
@@ -112,7 +112,7 @@ function ourEnd(socket: Socket, role: 'client' | 'server', options: Partial<Sess
   open.push(socket)
   socket.on('error', () => {})
   const all = { ...defaultOptions, maxHeadBytes: 1024 * 1024, nowMs: () => performance.now(), ...options, role }
-  const { session } = new SocketTransport(socket, all, {
+  const events: SessionEvents = {
     onStream: (stream, fields) => {
       const ours = new OurStream()
       ours.stream = stream
@@ -129,7 +129,8 @@ function ourEnd(socket: Socket, role: 'client' | 'server', options: Partial<Sess
       // Behind what is still to be sent.
       setImmediate(() => socket.destroySoon())
     },
-  })
+  }
+  const { session } = new SocketTransport(socket, all, events, (action) => void action())
   return { session, socket, streams, failures, pongs, wentAway, limited }
 }
 

@@ -34,6 +34,7 @@ import { ManualClock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
 import { componentLogger, createLogger } from '../../src/telemetry/logger.ts'
 import { FakeCluster, makeCa } from './fake-cluster.ts'
+import { loudNet } from './loud-net.ts'
 
 const hourMs = 60 * 60 * 1000
 export const SERVER_NAME = 'hub.example'
@@ -93,10 +94,12 @@ export async function startHub(options: HubWorldOptions = {}): Promise<HubWorld>
   const routes = [...CA_ROUTES, edge, nodeRoute({ clock, attempts }), ...(options.routes ?? [])]
   const { upgrade, tunnel, handshakeTimeoutMs } = options
   const listener = new HubListener({
+    net: loudNet(),
     name: 'hub-listener',
     address: { host: '127.0.0.1', port: 0 },
     choose: options.choose?.(door) ?? (() => door),
     http: createHttpService({
+      net: loudNet(),
       routes: new HttpRoutes({ routes, clock, metrics, logger }),
       clock,
       logger,

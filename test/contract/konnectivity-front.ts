@@ -13,6 +13,7 @@ import { createLogger } from '../../src/telemetry/logger.ts'
 import { openErrorFrom } from '../../src/tunnel/open-error.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
 import { removeFolder } from '../remove-folder.ts'
+import { loudNet } from './loud-net.ts'
 
 export type FrontDial = (host: string, port: number, options: { readonly signal?: AbortSignal }) => Promise<Duplex>
 
@@ -32,8 +33,9 @@ export async function startGrpcFront(dial: FrontDial): Promise<string> {
       }
     },
   }
-  const front = new GrpcFront({ dialer, clock: systemClock, budget: new Budget(), metrics, logger })
+  const front = new GrpcFront({ net: loudNet(), dialer, clock: systemClock, budget: new Budget(), metrics, logger })
   const listener = new FrontListener({
+    net: loudNet(),
     front: GrpcFront.label,
     address: { kind: 'unix', path },
     handler: (...connection) => front.serve(...connection),

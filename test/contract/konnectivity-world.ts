@@ -27,6 +27,7 @@ import { OpenError } from '../../src/tunnel/open-error.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
 import { FakeCluster, makeCa } from './fake-cluster.ts'
 import { type Credential, credentialFor, serverIdentity } from './hub-world.ts'
+import { loudNet } from './loud-net.ts'
 
 export interface AgentHub {
   readonly port: number
@@ -55,6 +56,7 @@ export async function startAgentHub({ tokens, ...options }: AgentHubOptions = {}
   const destination = { write: (line: string) => log.push(JSON.parse(line) as Record<string, unknown>) }
   const logger = createLogger({ level: 'debug', format: 'json', clock, destination })
   const agents = new KonnectivityAgents({
+    net: loudNet(),
     clock,
     logger,
     budget: new Budget(),
@@ -68,10 +70,12 @@ export async function startAgentHub({ tokens, ...options }: AgentHubOptions = {}
   })
   const metrics = createServingMetrics(registry)
   const listener = new HubListener({
+    net: loudNet(),
     name: 'hub-listener',
     address: { host: '127.0.0.1', port: 0 },
     choose: () => ({ cluster, serverIdentity: () => identity }),
     http: createHttpService({
+      net: loudNet(),
       routes: new HttpRoutes({ routes: [], clock, metrics, logger }),
       call: { path: AGENT_PATH, handle: (...call) => agents.accept(...call) },
       clock,

@@ -16,6 +16,7 @@ import { Listener } from '../../src/serving/listener.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
 import { removeFolder } from '../remove-folder.ts'
+import { loudNet } from './loud-net.ts'
 
 const maxBodyBytes = 1_000
 const maxConnections = 8
@@ -30,6 +31,7 @@ describe('the listener', () => {
   beforeAll(async () => {
     pki = await loadPki(folder, { dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] }, systemClock)
     listener = new Listener({
+      net: loudNet(),
       address: { host: '127.0.0.1', port: 0 },
       tls: tlsFiles(pki, [{ pem: certificatePem(pki.frontProxyClient.chain[0]), source: 'further.crt' }]),
       clock: systemClock,

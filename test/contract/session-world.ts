@@ -38,6 +38,7 @@ import { Budget } from '../../src/tunnel/yamux/budget.ts'
 import type { SessionError } from '../../src/tunnel/yamux/errors.ts'
 import { FakeCluster, makeCa } from './fake-cluster.ts'
 import { type Credential, dial, eventually, type HubWorld, serverIdentity, startHub } from './hub-world.ts'
+import { loudNet } from './loud-net.ts'
 
 export interface SessionWorldOptions {
   /** `host:port` of the API server; absent: nobody is there. */
@@ -80,6 +81,7 @@ export async function startSessionHub(options: SessionWorldOptions = {}): Promis
   if (second !== undefined) parts.second = second.door
   const { clock } = hub
   parts.host = new SessionHost({
+    net: loudNet(),
     registries: [registry, ...(second === undefined ? [] : [second.registry])],
     attempts: attemptsOf(hub),
     metrics: shared.metrics,
@@ -152,9 +154,9 @@ async function sessionsOf(shared: ReturnType<typeof sharedOf>, cluster: Cluster)
     metrics: targetMetrics,
     clock,
   })
-  const streams = new StreamServer({ targets, clock, logger })
+  const streams = new StreamServer({ net: loudNet(), targets, clock, logger })
   const { limits = {} } = options
-  const registry = new SessionRegistry({ cluster, streams, budget, metrics, clock, logger, limits })
+  const registry = new SessionRegistry({ net: loudNet(), cluster, streams, budget, metrics, clock, logger, limits })
   const running = await registry.start(new AbortController().signal)
   onTestFinished(() => running.stop(AbortSignal.abort()))
   return registry
@@ -198,7 +200,7 @@ export function driveEdge({ clock }: HubWorld, carrier: Carrier, socket: Duplex)
     },
     onEnd: (error: SessionError) => end(error),
   }
-  const driver = new SessionDriver({ role: 'client', carrier, clock, budget: new Budget(), handler })
+  const driver = new SessionDriver({ net: loudNet(), role: 'client', carrier, clock, budget: new Budget(), handler })
   const open = (target: string, source?: string): OutgoingOpen =>
     openTarget(driver, { target, ...(source === undefined ? {} : { source }) }, clock)
   return { driver, socket, incoming, ended, hasGoneAway: () => wentAway, open }

@@ -22,6 +22,7 @@ import { type CertificateAuthority, issueCertificate, validityFromNow } from '..
 import { generateKeys, privateKeyPem } from '../../src/identity/keys.ts'
 import { type Clock, ManualClock } from '../../src/telemetry/clock.ts'
 import { DAY_MS, makeCa } from './edge-hub.ts'
+import { loudNet } from './loud-net.ts'
 
 export interface UpstreamCall {
   readonly stream: ServerHttp2Stream
@@ -134,6 +135,7 @@ export class UpstreamWorld {
 
   upstream(options: Partial<PooledUpstreamOptions> = {}): PooledUpstream {
     const upstream = new PooledUpstream({
+      net: loudNet(),
       open: (signal) => this.open(signal),
       serverName: 'api.example',
       trust: () => [this.ca.certificate],

@@ -7,6 +7,7 @@ import type { TunnelStream } from '../../src/tunnel/tunnel-stream.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
 import type { SessionError } from '../../src/tunnel/yamux/errors.ts'
 import type { SessionLimits } from '../../src/tunnel/yamux/limits.ts'
+import { loudNet } from './loud-net.ts'
 
 export interface DrivenEnd {
   readonly driver: SessionDriver
@@ -42,7 +43,15 @@ export function drive(near: Carrier, far: Carrier, { limits, serve }: DrivenOpti
       if (role === 'server') serve?.(stream, clock)
     }
     const handler = { onStream, onEnd: resolveEnded }
-    const driver = new SessionDriver({ role, carrier, clock, budget, handler, ...(limits && { limits }) })
+    const driver = new SessionDriver({
+      net: loudNet(),
+      role,
+      carrier,
+      clock,
+      budget,
+      handler,
+      ...(limits && { limits }),
+    })
     return { driver, budget, incoming, ended }
   }
   return { clock, server: end('server', far), client: end('client', near) }

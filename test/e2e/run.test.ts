@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ControlSocket } from '../../src/telemetry/control-socket.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
+import { loudNet } from '../contract/loud-net.ts'
 import { endAll, type Launched, launch, makeWorkingDir, run } from './harness.ts'
 
 /** Asks the API server who it is, with what it finds and nothing else. */
@@ -52,7 +53,7 @@ function edge(node: string) {
 }
 
 async function tell(status: unknown): Promise<RunningPart> {
-  const socket = new ControlSocket(join(workingDir, 'data'), { '/v1/status': () => status })
+  const socket = new ControlSocket(join(workingDir, 'data'), loudNet(), { '/v1/status': () => status })
   return await socket.start(AbortSignal.abort(), () => {})
 }
 

@@ -18,6 +18,7 @@ import {
 } from '../../src/edge/upstream/upstream.ts'
 import { readCertificates } from '../../src/identity/certificate.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
+import { loudNet } from '../contract/loud-net.ts'
 import { upstreamRequest } from '../contract/upstream-world.ts'
 import { type ControlPlane, describeReal, kubectl, startControlPlane } from './harness.ts'
 
@@ -251,6 +252,7 @@ async function optionsFor(plane: ControlPlane): Promise<PooledUpstreamOptions> {
     nodePair: () => nodePair,
     rttMs: () => 1,
     logger: pino({ level: 'silent' }),
+    net: loudNet(),
     registry: new Registry(),
   }
 }

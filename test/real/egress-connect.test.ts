@@ -32,6 +32,7 @@ import { systemClock } from '../../src/telemetry/clock.ts'
 import type { Part, RunningPart } from '../../src/telemetry/lifecycle.ts'
 import { OpenError } from '../../src/tunnel/open-error.ts'
 import { makeCa } from '../contract/fake-cluster.ts'
+import { loudNet } from '../contract/loud-net.ts'
 import { removeFolder } from '../remove-folder.ts'
 import { peersDirectory } from './control-plane.ts'
 import { type ControlPlane, describeReal, kubectl, startControlPlane } from './harness.ts'
@@ -128,7 +129,8 @@ function frontFor(table: RouteTable | NodeIndex): (address: FrontAddress) => Fro
   const metrics = createFrontMetrics(registry)
   const front = new ConnectFront({ dialer, clock, metrics, logger })
   const handler: FrontHandler = (socket, peer) => front.serve(socket, peer)
-  return (address) => new FrontListener({ front: ConnectFront.label, address, handler, clock, metrics, logger })
+  return (address) =>
+    new FrontListener({ net: loudNet(), front: ConnectFront.label, address, handler, clock, metrics, logger })
 }
 
 async function start(part: Part): Promise<void> {

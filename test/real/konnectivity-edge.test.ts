@@ -15,6 +15,7 @@ import { Budget } from '../../src/tunnel/yamux/budget.ts'
 import { makeCa } from '../contract/fake-cluster.ts'
 import { credentialFor, eventually, serverIdentity } from '../contract/hub-world.ts'
 import { dialAnything } from '../contract/konnectivity-world.ts'
+import { loudNet } from '../contract/loud-net.ts'
 import { Daemon, freePorts } from './control-plane.ts'
 import { describeReal } from './harness.ts'
 import {
@@ -83,6 +84,7 @@ interface Edge {
 async function startEdge({ port, tls }: Pick<StockServer, 'port' | 'tls'>, allowed?: number): Promise<Edge> {
   const registry = new Registry()
   const agent = new KonnectivityAgent({
+    net: loudNet(),
     server: { host: '127.0.0.1', port },
     tls: () => tls,
     agentId: 'edge-1',

@@ -14,6 +14,7 @@ import { SocketCarrier } from '../../src/tunnel/socket-carrier.ts'
 import type { TunnelStream } from '../../src/tunnel/tunnel-stream.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
 import type { SessionError } from '../../src/tunnel/yamux/errors.ts'
+import { loudNet } from '../contract/loud-net.ts'
 import { removeFolder } from '../remove-folder.ts'
 
 export type BuiltPeer = { readonly program: string; remove(): void } | { readonly missing: string }
@@ -61,6 +62,7 @@ export async function startSession(
   const ended = withResolvers<SessionError>()
   const goneAway = withResolvers<void>()
   const driver = new SessionDriver({
+    net: loudNet(),
     role: goRole === 'client' ? 'server' : 'client',
     carrier: carrierOf(socket),
     clock: systemClock,

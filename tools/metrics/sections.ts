@@ -29,17 +29,26 @@ import { SessionMetrics } from '../../src/hub/sessions/metrics.ts'
 import { DialSlots } from '../../src/hub/targets/dial-slots.ts'
 import { createTargetMetrics } from '../../src/hub/targets/metrics.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
 import { createRoleRegistry } from '../../src/telemetry/metrics.ts'
+import { SafetyNet } from '../../src/telemetry/safety-net.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
 import { type MetricSection, metricsOf } from './metrics.ts'
 
 export function metricSections(): MetricSection[] {
   return [
-    { title: 'Every role', metrics: metricsOf(createRoleRegistry('any', { version: '0' })) },
+    { title: 'Every role', metrics: metricsOf(everyRegistry()) },
     { title: 'API server', metrics: metricsOf(apiServerRegistry()) },
     { title: 'Hub', metrics: metricsOf(hubRegistry()) },
     { title: 'Edge', metrics: metricsOf(edgeRegistry()) },
   ]
+}
+
+function everyRegistry(): Registry {
+  const registry = createRoleRegistry('any', { version: '0' })
+  const logger = createLogger({ level: 'fatal', format: 'json', clock: systemClock, destination: { write: () => {} } })
+  new SafetyNet({ clock: systemClock, logger, registry }).timers(systemClock)
+  return registry
 }
 
 function apiServerRegistry(): Registry {

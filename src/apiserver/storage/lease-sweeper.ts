@@ -38,10 +38,13 @@ export class LeaseSweeper {
   }
 
   async #sweep(): Promise<void> {
-    const due = this.#holder.expired(this.#clock.nowMs(), MAX_SWEPT_ENTRIES)
-    // A store that cannot delete now, because its disk is full say, will be asked again; its other callers hear of it.
-    await Promise.allSettled(due.map((condition) => this.#holder.commit(deletionOf(condition))))
-    if (!this.#stopped) this.#cancel = this.#scheduleSweep()
+    try {
+      const due = this.#holder.expired(this.#clock.nowMs(), MAX_SWEPT_ENTRIES)
+      // A store that cannot delete now, because its disk is full say, will be asked again; its other callers hear of it.
+      await Promise.allSettled(due.map((condition) => this.#holder.commit(deletionOf(condition))))
+    } finally {
+      if (!this.#stopped) this.#cancel = this.#scheduleSweep()
+    }
   }
 }
 

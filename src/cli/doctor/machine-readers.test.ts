@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createServer } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DAY_MS } from '../../../test/contract/edge-hub.ts'
+import { loudNet } from '../../../test/contract/loud-net.ts'
 import { certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import { issueSelfSignedCa, validityFromNow } from '../../identity/issue.ts'
@@ -42,7 +43,7 @@ describe('what the doctor looks at', () => {
   it('is the running process, asked once', async () => {
     await expect(readers.status()).rejects.toThrow('no running process uses the data folder')
     let asked = 0
-    const running = await new ControlSocket(folder, { '/v1/status': () => ({ asked: ++asked }) }).start(
+    const running = await new ControlSocket(folder, loudNet(), { '/v1/status': () => ({ asked: ++asked }) }).start(
       AbortSignal.abort(),
       () => {},
     )

@@ -12,6 +12,7 @@ import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import { type ListenAddress, ListenError } from '../../telemetry/listen.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { AcceptedTokens } from './accepted-tokens.ts'
 import { CallerLimits } from './caller-limits.ts'
@@ -52,6 +53,7 @@ export interface EndpointOptions {
   readonly onOpen?: () => void
   readonly clock: Clock
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly registry: Registry
 }
 
@@ -205,6 +207,7 @@ export class Endpoint implements Part {
       address: door.address,
       tls,
       clock: this.#options.clock,
+      net: this.#options.net,
       bodyTimeoutMs: MAX_BODY_MS,
       pingMs: CLIENT_PING_MS,
       maxConnectionsPerAddress: this.#options.maxConnectionsPerAddress ?? MAX_CONNECTIONS_PER_ADDRESS,

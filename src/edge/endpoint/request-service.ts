@@ -56,15 +56,14 @@ export class RequestService {
     for (const [exchange, record] of this.#long) if (!record.endWatch()) exchange.abort()
   }
 
-  serve(exchange: StreamingExchange): void {
-    void this.#run(exchange, false, (entry, record) => forwardExchange(exchange, entry, record, this.#forward))
+  serve(exchange: StreamingExchange): Promise<void> {
+    return this.#run(exchange, false, (entry, record) => forwardExchange(exchange, entry, record, this.#forward))
   }
 
-  upgrade(exchange: UpgradeExchange): void {
-    void this.#run(exchange, true, (entry, record) => forwardUpgrade(exchange, entry, record, this.#forward))
+  upgrade(exchange: UpgradeExchange): Promise<void> {
+    return this.#run(exchange, true, (entry, record) => forwardUpgrade(exchange, entry, record, this.#forward))
   }
 
-  /** Never rejects. */
   async #run(
     exchange: StreamingExchange,
     isUpgrade: boolean,

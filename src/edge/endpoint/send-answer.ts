@@ -70,11 +70,13 @@ class Sending {
     this.#record.whenOver(() => this.#drop())
     this.#record.answered(status)
     if (this.#events !== undefined) this.#record.endsBy(() => this.#endEarly(out))
-    out.onDrain(() => source.resume())
+    // Called by the connection to the API server, which other exchanges share.
+    const { guard } = this.#exchange
+    out.onDrain(() => guard(() => source.resume()))
     source.read({
-      data: (piece) => this.#pass(piece, out),
-      end: () => this.#ended(out),
-      broken: () => this.#endEarly(out),
+      data: (piece) => guard(() => this.#pass(piece, out)),
+      end: () => guard(() => this.#ended(out)),
+      broken: () => guard(() => this.#endEarly(out)),
     })
   }
 

@@ -6,6 +6,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { type ListenAddress, listen } from '../../telemetry/listen.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { OpenError, openErrorFrom } from '../../tunnel/open-error.ts'
 import type { OutgoingOpen } from '../../tunnel/outgoing.ts'
 import type { OpenHeader } from '../../tunnel/prelude/open-header.ts'
@@ -25,6 +26,7 @@ export interface ForwardOptions extends ForwardSpec {
   readonly bindAddress: string
   readonly open: OpenStream
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly metrics: ForwardMetrics
   readonly maxConnections?: number
   readonly maxOpens?: number
@@ -50,7 +52,12 @@ export class Forward {
     this.#options = options
     this.#address = { host: options.bindAddress, port: options.localPort }
     const settings = { allowHalfOpen: true, noDelay: true, keepAlive: true }
-    this.#server = createServer(settings, (socket) => void this.#serve(socket))
+    const { net } = options
+    this.#server = createServer(settings, (socket) => {
+      net.watch(socket, 'connection')
+      net.guard('connection', () => void socket.destroy())(() => this.#serve(socket))
+    })
+    net.watchServer(this.#server)
   }
 
   get status(): ForwardStatus {
@@ -86,9 +93,13 @@ export class Forward {
     if (this.#opening >= maxOpens) return this.#refuse(socket, `${maxOpens} connections wait for an answer`)
     this.#sockets.add(socket)
     metrics.connected()
-    const { toSocketBytes, toTunnelBytes } = await this.#join(socket)
-    this.#sockets.delete(socket)
-    metrics.closed(toTunnelBytes, toSocketBytes)
+    let [toTunnelBytes, toSocketBytes] = [0, 0]
+    try {
+      ;({ toSocketBytes, toTunnelBytes } = await this.#join(socket))
+    } finally {
+      this.#sockets.delete(socket)
+      metrics.closed(toTunnelBytes, toSocketBytes)
+    }
   }
 
   async #join(socket: Socket): Promise<{ toSocketBytes: number; toTunnelBytes: number }> {

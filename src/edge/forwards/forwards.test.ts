@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { LinkWorld } from '../../../test/contract/edge-link-world.ts'
+import { loudNet } from '../../../test/contract/loud-net.ts'
 import { collectText, settled } from '../../../test/contract/yamux-drivers.ts'
 import { OPEN_WAIT_MS } from '../link/edge-links.ts'
 import type { OpenStream } from './forward.ts'
@@ -21,6 +22,7 @@ async function startForward(limits: { maxConnections?: number; maxOpens?: number
   const links = world.links()
   const { logger, registry } = world
   const forward = new Forward({
+    net: loudNet(),
     target: 'kube-apiserver',
     localPort: 0,
     bindAddress: loopback,
@@ -156,6 +158,7 @@ describe('forwards', () => {
     const links = world.links()
     const { logger, registry } = world
     const taken = new Forwards({
+      net: loudNet(),
       forwards: [{ target: 'a:1', localPort: 0 }],
       bindAddress: loopback,
       open: async (header, signal) => await links.open(header, signal),
@@ -170,6 +173,7 @@ describe('forwards', () => {
       { target: 'b:1', localPort: port },
     ]
     const both = new Forwards({
+      net: loudNet(),
       forwards,
       bindAddress: loopback,
       open: async () => await Promise.reject(new Error('no')),

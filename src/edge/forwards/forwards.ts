@@ -2,6 +2,7 @@
 import type { Registry } from 'prom-client'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { Forward, type ForwardStatus, type OpenStream } from './forward.ts'
 import { createForwardMetrics } from './forward-metrics.ts'
 import type { ForwardSpec } from './forward-spec.ts'
@@ -12,6 +13,7 @@ export interface ForwardsOptions {
   readonly bindAddress: string
   readonly open: OpenStream
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly registry: Registry
 }
 
@@ -19,9 +21,9 @@ export class Forwards implements Part {
   readonly name = 'forwards'
   readonly #forwards: readonly Forward[]
 
-  constructor({ forwards, bindAddress, open, logger, registry }: ForwardsOptions) {
+  constructor({ forwards, bindAddress, open, logger, net, registry }: ForwardsOptions) {
     const metrics = createForwardMetrics(registry)
-    const shared = { bindAddress, open, metrics, logger: componentLogger(logger, 'edge/forwards') }
+    const shared = { bindAddress, open, net, metrics, logger: componentLogger(logger, 'edge/forwards') }
     this.#forwards = forwards.map((spec) => new Forward({ ...spec, ...shared }))
   }
 

@@ -5,6 +5,7 @@ import { Registry } from 'prom-client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { makeCa } from '../../../test/contract/fake-cluster.ts'
 import { credentialFor, eventually, serverIdentity } from '../../../test/contract/hub-world.ts'
+import { loudNet } from '../../../test/contract/loud-net.ts'
 import { certificatePem } from '../../identity/certificate.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
@@ -64,6 +65,7 @@ async function world(names: readonly string[], count = String(names.length)) {
     agentId: 'edge-1',
     identifiers: 'host=edge-1',
     clock,
+    net: loudNet(),
     budget: new Budget(),
     logger: createLogger({ level: 'fatal', format: 'json', clock, destination: { write: () => {} } }),
     metrics: createKonnectivityMetrics(registry),

@@ -16,7 +16,8 @@ export const AGENT_DIAL_TIMEOUT_MS = 5_000
 /** How often an idle link is looked at while the edge stops. */
 export const DRAIN_POLL_MS = 100
 
-export interface KonnectivityAgentOptions extends Pick<ServerLinkOptions, 'clock' | 'budget' | 'logger' | 'agentId'> {
+export interface KonnectivityAgentOptions
+  extends Pick<ServerLinkOptions, 'clock' | 'net' | 'budget' | 'logger' | 'agentId'> {
   readonly server: ListenAddress
   /** Asked for each connection, so that new certificates are used from then on. */
   readonly tls: () => ServerTls

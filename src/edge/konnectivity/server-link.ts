@@ -1,6 +1,7 @@
 /** The edge's call to one konnectivity server: it answers what the server dials. */
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { type ClientCall, startCall } from '../../tunnel/grpc/client-call.ts'
 import { Http2Liveness } from '../../tunnel/grpc/http2-liveness.ts'
 import type { Answer } from '../../tunnel/konnectivity/incoming-dials.ts'
@@ -19,6 +20,7 @@ export const SERVER_HEADERS_TIMEOUT_MS = 10_000
 
 export interface ServerLinkOptions extends Omit<ServerSocketOptions, 'signal'> {
   readonly clock: Clock
+  readonly net: SafetyNet
   readonly budget: Budget
   readonly logger: Logger
   readonly agentId: string
@@ -94,7 +96,9 @@ export class ServerLink {
   readonly #liveness: Http2Liveness
 
   constructor(serverId: string, call: ClientCall, options: ServerLinkOptions, events: ServerLinkEvents) {
-    const { clock, budget, answer, onStalled } = options
+    const { clock, net, budget, answer, onStalled } = options
+    net.watch(call.session, 'connection')
+    net.watch(call.stream, 'stream')
     this.serverId = serverId
     this.#call = call
     this.#port = new GrpcPacketPort(call.stream, {
@@ -109,6 +113,7 @@ export class ServerLink {
     const ids = { first: 1, step: 1 }
     this.#packets = new PacketSession(this.#port, {
       clock,
+      net,
       budget,
       answer,
       closesWith: 'close-response',

@@ -189,7 +189,7 @@ export class EdgeLink {
   #perform(output: LinkOutput): void {
     switch (output.type) {
       case 'dial':
-        void this.#attempt(output.attempt)
+        this.#options.net.guard('session', () => {})(() => this.#attempt(output.attempt))
         return
       case 'abandon':
         this.#attempts.get(output.attempt)?.abort(abandoned)

@@ -8,6 +8,7 @@ import type { Clock } from '../../telemetry/clock.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import { type OutgoingOpen, openTarget } from '../../tunnel/outgoing.ts'
 import type { OpenHeader } from '../../tunnel/prelude/open-header.ts'
@@ -34,6 +35,7 @@ export interface EdgeLinksOptions {
   /** Draws from [0, 1). */
   readonly random: () => number
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly registry: Registry
   /** Takes the streams that hubs open. */
   readonly serve: (stream: TunnelStream) => void
@@ -55,11 +57,11 @@ export class EdgeLinks implements Part {
   readonly #sources = new Map<URL, string>()
 
   constructor(options: EdgeLinksOptions) {
-    const { hubs, registry, serve, dial, askWhy, clock, random } = options
+    const { hubs, registry, serve, dial, askWhy, clock, net, random } = options
     this.#options = options
     this.#logger = componentLogger(options.logger, 'edge/link')
     this.#metrics = createLinkMetrics(registry, () => this.#numbers())
-    const shared = { dial, askWhy, clock, random, serve, budget: new Budget(), logger: this.#logger }
+    const shared = { dial, askWhy, clock, net, random, serve, budget: new Budget(), logger: this.#logger }
     const onChange = (): void => this.#wakeWaiting()
     this.#links = hubs.map((hub) => new EdgeLink({ ...shared, hub, metrics: this.#metrics, onChange }))
   }
@@ -184,11 +186,12 @@ export class EdgeLinks implements Part {
   #watchSurroundings(): () => void {
     const { clock, sourceAddress } = this.#options
     const detector = new ResumeDetector(clock.nowMs(), clock.monotonicMs())
+    const guard = this.#options.net.guard('timer', () => {})
     let cancel = (): void => {}
     const look = (): void => {
-      if (detector.observe(clock.nowMs(), clock.monotonicMs(), SURROUNDINGS_CHECK_MS)) this.#resumed()
-      if (sourceAddress !== undefined) void this.#compareSources(sourceAddress)
       cancel = clock.schedule(SURROUNDINGS_CHECK_MS, look)
+      if (detector.observe(clock.nowMs(), clock.monotonicMs(), SURROUNDINGS_CHECK_MS)) this.#resumed()
+      if (sourceAddress !== undefined) guard(() => this.#compareSources(sourceAddress))
     }
     look()
     return () => cancel()
@@ -207,7 +210,7 @@ export class EdgeLinks implements Part {
       this.#sources.set(hub, address)
       if (before === undefined) continue
       this.#logger.info({ hub: hub.origin, before, address }, 'our address has changed; moving to a new session')
-      void this.#links[index]?.replace('address-changed')
+      this.#options.net.guard('session', () => {})(() => this.#links[index]?.replace('address-changed'))
     }
   }
 

@@ -3,6 +3,7 @@
  * hub that refuses our certificate says so only after the handshake looks done from here.
  */
 import type { Clock } from '../../telemetry/clock.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import type { Carrier } from '../../tunnel/carrier.ts'
 import { SessionDriver } from '../../tunnel/session-driver.ts'
 import type { TunnelStream } from '../../tunnel/tunnel-stream.ts'
@@ -20,6 +21,7 @@ export interface SessionAttemptOptions {
   readonly dial: DialSession
   readonly askWhy?: AskWhy | undefined
   readonly clock: Clock
+  readonly net: SafetyNet
   readonly budget: Budget
   /** Takes the streams that the hub opens. */
   readonly serve: (stream: TunnelStream) => void
@@ -55,7 +57,7 @@ export async function attemptSession(
 
 function answered(
   carrier: Carrier,
-  { clock, budget, serve }: SessionAttemptOptions,
+  { clock, net, budget, serve }: SessionAttemptOptions,
   { began, wentAway, ended }: SessionEvents,
   signal: AbortSignal,
 ): Promise<SessionDriver> {
@@ -77,7 +79,7 @@ function answered(
         settle(() => reject(error))
       },
     }
-    const driver = new SessionDriver({ role: 'client', carrier, clock, budget, handler })
+    const driver = new SessionDriver({ role: 'client', carrier, clock, net, budget, handler })
     began(driver)
     signal.addEventListener('abort', giveUp, { once: true })
   })

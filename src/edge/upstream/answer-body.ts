@@ -4,6 +4,7 @@
  */
 import { Readable } from 'node:stream'
 import type { ByteSource } from '../../serving/byte-source.ts'
+import { guardEmitter } from '../../telemetry/guarded-emitter.ts'
 
 /** Bytes held between the API server's connection and the client's: a few frames. */
 export const ANSWER_BUFFER_BYTES = 64 * 1024
@@ -16,6 +17,8 @@ export class AnswerBody extends Readable {
   constructor(source: ByteSource) {
     super({ highWaterMark: ANSWER_BUFFER_BYTES })
     this.#source = source
+    // A reader that fails ends its own answer; the connection it comes from has others to carry.
+    guardEmitter(this, (error) => this.destroy(error as Error))
     // Who has stopped reading is not interested in why the rest did not come.
     this.on('error', () => {})
   }

@@ -1,6 +1,7 @@
 import { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { expect, it } from 'vitest'
+import { loudNet } from '../../../test/contract/loud-net.ts'
 import { upstreamRequest } from '../../../test/contract/upstream-world.ts'
 import { settingsFrame } from '../../http2/settings.ts'
 import { FrameType, frame } from '../../http2/wire.ts'
@@ -19,7 +20,7 @@ class ByHand extends Duplex {
 it('tells requests under way how the API server has broken the protocol', async () => {
   const socket = new ByHand()
   const secured = { socket: socket as unknown as TLSSocket, carrier: socket, whyLost: () => undefined }
-  const options = { secured, serverName: 'api.example', clock: new ManualClock(), rttMs: () => 20 }
+  const options = { secured, serverName: 'api.example', clock: new ManualClock(), net: loudNet(), rttMs: () => 20 }
   const connection = new H2Connection(options, { peerTakes() {}, goingAway() {}, finished() {}, closed() {} })
   socket.push(settingsFrame([]))
   const outcome = connection.send(upstreamRequest())

@@ -6,6 +6,7 @@ import type { SessionEvents } from '../../http2/session-options.ts'
 import { SessionPings } from '../../http2/session-pings.ts'
 import { SocketTransport } from '../../http2/socket-transport.ts'
 import type { Clock } from '../../telemetry/clock.ts'
+import type { Guard, SafetyNet } from '../../telemetry/safety-net.ts'
 import { Http2Liveness } from '../../tunnel/grpc/http2-liveness.ts'
 import type { SecuredConnection } from './api-server-connection.ts'
 import { type StreamOptions, type StreamOutcome, sendOnStream } from './h2-stream.ts'
@@ -33,6 +34,7 @@ export interface H2ConnectionOptions {
   readonly secured: SecuredConnection
   readonly serverName: string
   readonly clock: Clock
+  readonly net: SafetyNet
   /** The round trip of the link, where it is known. */
   readonly rttMs: () => number | undefined
 }
@@ -56,14 +58,17 @@ export class H2Connection {
   readonly #liveness: Http2Liveness
   readonly #streamOptions: StreamOptions
   readonly #pings: SessionPings
+  readonly #guard: Guard
   #streams = 0
   #cancels = 0
   #windowBytes: number
   #whyEnded: Error | undefined
 
   constructor(options: H2ConnectionOptions, events: H2ConnectionEvents) {
-    const { secured, serverName, clock } = options
+    const { secured, serverName, clock, net } = options
     this.#options = options
+    this.#guard = net.guard('connection', () => void secured.socket.destroy())
+    net.watch(secured.socket, 'connection')
     this.#events = events
     this.#socket = secured.socket
     this.#authority = isIPv6(serverName) ? `[${serverName}]` : serverName
@@ -127,7 +132,7 @@ export class H2Connection {
       onFailure: (error) => {
         this.#whyEnded ??= error
         transport.flush()
-        setImmediate(() => this.end(error))
+        setImmediate(() => this.#guard(() => this.end(error)))
       },
     }
     const options = {
@@ -139,7 +144,7 @@ export class H2Connection {
       maxHeadFields: MAX_ANSWER_HEADERS,
       nowMs: () => this.#options.clock.monotonicMs(),
     } as const
-    const transport = new SocketTransport(this.#socket, options, events)
+    const transport = new SocketTransport(this.#socket, options, events, this.#guard)
     return transport.session
   }
 

@@ -1,6 +1,7 @@
 /** The connections that carry one credential: opens them as `pool-core.ts` says, and gives each request one of them. */
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { type ApiServer, type ClientPair, connectToApiServer } from './api-server-connection.ts'
 import { H2Connection } from './h2-connection.ts'
 import type { StreamOutcome } from './h2-stream.ts'
@@ -23,6 +24,7 @@ export interface H2PoolOptions {
   readonly rttMs: () => number | undefined
   readonly metrics: UpstreamMetrics
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly limits?: Partial<PoolLimits> & { readonly maxWaiting?: number }
 }
 
@@ -118,14 +120,15 @@ export class H2Pool {
     if (this.#isClosed) return
     const pausedBy = this.#pausedBy
     if (pausedBy === undefined)
-      for (let count = this.#core.wanted(this.#waiting.size); count > 0; count--) void this.#open()
+      for (let count = this.#core.wanted(this.#waiting.size); count > 0; count--)
+        this.#options.net.guard('connection', () => {})(() => this.#open())
     // The last connection that could have had a stream for them is gone.
     else if (!this.#core.hasHope) this.#waiting.refuseAll(pausedBy)
     this.#planReview()
   }
 
   async #open(): Promise<void> {
-    const { server, name, metrics, rttMs } = this.#options
+    const { server, name, metrics, rttMs, net } = this.#options
     const id = this.#core.opening()
     const opening = new AbortController()
     this.#openings.set(id, opening)
@@ -135,7 +138,7 @@ export class H2Pool {
       if (opening.signal.aborted) secured.socket.destroy()
       opening.signal.throwIfAborted()
       const { serverName, clock } = server
-      const connection = new H2Connection({ secured, serverName, clock, rttMs }, this.#eventsOf(id))
+      const connection = new H2Connection({ secured, serverName, clock, rttMs, net }, this.#eventsOf(id))
       this.#connections.set(id, connection)
       this.#core.opened(id, clock.monotonicMs())
       this.#succeeded()

@@ -5,6 +5,7 @@
 import type { Registry } from 'prom-client'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { type ApiServer, type ClientPair, connectToApiServer, type SecuredConnection } from './api-server-connection.ts'
 import { upgradeOn } from './h1-upgrade.ts'
 import { H2Pool, type H2PoolOptions } from './h2-pool.ts'
@@ -28,6 +29,7 @@ export interface PooledUpstreamOptions extends ApiServer {
   /** The round trip of the link, where it is known. */
   readonly rttMs: () => number | undefined
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly registry: Registry
   readonly limits?: H2PoolOptions['limits'] & { readonly maxUpgrades?: number }
 }
@@ -52,6 +54,7 @@ export class PooledUpstream implements Upstream, Part {
       server: options,
       rttMs,
       logger,
+      net: options.net,
       metrics: this.#metrics,
       ...(limits === undefined ? {} : { limits }),
     }
@@ -86,6 +89,7 @@ export class PooledUpstream implements Upstream, Part {
       throw new UpstreamError('overloaded', `${maxUpgrades} upgraded connections to the API server are open`)
     const secured = await this.#connectForUpgrade(request)
     this.#upgrades.add(secured)
+    this.#options.net.watch(secured.socket, 'connection')
     secured.socket.once('close', () => this.#upgrades.delete(secured))
     return await upgradeOn(secured, this.#options.serverName, request)
   }

@@ -3,6 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import { formatAddress, type ListenAddress, listen } from '../../telemetry/listen.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import type { FrontClient, FrontConnection, FrontHandler } from './front-client.ts'
 import { FrontTls, type FrontTlsOptions } from './front-tls.ts'
 import type { FrontMetrics } from './metrics.ts'
@@ -13,7 +14,7 @@ export const MAX_FRONT_CONNECTIONS = 10_000
 
 export type FrontAddress =
   | ({ readonly kind: 'unix' } & UnixSocketAddress)
-  | { readonly kind: 'tcp'; readonly listen: ListenAddress; readonly tls: Omit<FrontTlsOptions, 'clock'> }
+  | { readonly kind: 'tcp'; readonly listen: ListenAddress; readonly tls: Omit<FrontTlsOptions, 'clock' | 'net'> }
 
 export interface FrontListenerOptions extends Pick<FrontTlsOptions, 'clock'> {
   /** The value of the label `front`, and for logs. */
@@ -22,6 +23,7 @@ export interface FrontListenerOptions extends Pick<FrontTlsOptions, 'clock'> {
   readonly handler: FrontHandler
   readonly metrics: FrontMetrics
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly maxConnections?: number
 }
 
@@ -34,10 +36,10 @@ export class FrontListener implements Part {
   #boundAddress: ListenAddress | undefined
 
   constructor(options: FrontListenerOptions) {
-    const { address, front, clock } = options
+    const { address, front, clock, net } = options
     this.name = `${front} front`
     this.#options = options
-    this.#tls = address.kind === 'tcp' ? new FrontTls({ ...address.tls, clock }) : undefined
+    this.#tls = address.kind === 'tcp' ? new FrontTls({ ...address.tls, clock, net }) : undefined
   }
 
   /** Of a TCP port, the address really bound. */
@@ -50,6 +52,7 @@ export class FrontListener implements Part {
     signal.throwIfAborted()
     const options = { allowHalfOpen: true, noDelay: true, keepAlive: true }
     const port = createServer(options, (socket) => this.#accept(socket))
+    this.#options.net.watchServer(port)
     const remove = await this.#listen(port)
     port.on('error', fail)
     return { stop: (deadline) => this.#stop(port, remove, deadline) }
@@ -68,12 +71,13 @@ export class FrontListener implements Part {
   }
 
   #accept(socket: Socket): void {
-    const { front, metrics, maxConnections = MAX_FRONT_CONNECTIONS } = this.#options
+    const { front, metrics, net, maxConnections = MAX_FRONT_CONNECTIONS } = this.#options
     if (this.#sockets.size >= maxConnections) {
       metrics.rejected.inc({ front, reason: 'limit' })
       socket.destroy()
       return
     }
+    net.watch(socket, 'connection')
     this.#sockets.add(socket)
     metrics.connections.inc({ front })
     // Whoever takes it over hears of its end; an error before that must not end the process.
@@ -84,10 +88,14 @@ export class FrontListener implements Part {
       metrics.connections.dec({ front })
     })
     if (this.#tls === undefined) this.#handOver(socket, socket, { source: 'the unix socket' })
-    else void this.#secure(this.#tls, socket)
+    else this.#secure(this.#tls, socket)
   }
 
-  async #secure(tls: FrontTls, raw: Socket): Promise<void> {
+  #secure(tls: FrontTls, raw: Socket): void {
+    this.#options.net.guard('connection', () => void raw.destroy())(() => this.#handshake(tls, raw))
+  }
+
+  async #handshake(tls: FrontTls, raw: Socket): Promise<void> {
     const { front, metrics, logger } = this.#options
     try {
       const { socket, client } = await tls.handshake(raw)

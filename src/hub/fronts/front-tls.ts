@@ -11,6 +11,7 @@ import { type PeerCertificates, peerCertificates } from '../../identity/peer.ts'
 import { verifyCertificate } from '../../identity/verify.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { formatAddress } from '../../telemetry/listen.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import type { ServerIdentity } from '../serving/connection.ts'
 import { contextOptions } from '../serving/tls-context.ts'
 import type { FrontClient } from './front-client.ts'
@@ -26,6 +27,7 @@ export interface FrontTlsOptions {
   /** The common names that may use the front; with none, every certificate that the CAs signed for clients may. */
   readonly allowedNames: readonly string[]
   readonly clock: Clock
+  readonly net: SafetyNet
 }
 
 export class FrontTls {
@@ -39,7 +41,7 @@ export class FrontTls {
   }
 
   /** Shakes hands and finds out who is there; rejects, with the socket destroyed, where that fails or takes too long. */
-  handshake(raw: Socket): Promise<{ socket: TLSSocket; client: FrontClient }> {
+  async handshake(raw: Socket): Promise<{ socket: TLSSocket; client: FrontClient }> {
     const address = formatAddress({ host: raw.remoteAddress ?? '', port: raw.remotePort ?? 0 })
     const socket = new TLSSocket(raw, {
       isServer: true,
@@ -48,7 +50,8 @@ export class FrontTls {
       // Every certificate is let in as far as our own checks, which say what is wrong with it.
       rejectUnauthorized: false,
     })
-    return new Promise((resolve, reject) => {
+    this.#options.net.watch(socket, 'connection')
+    await new Promise((resolve, reject) => {
       const fail = (error: Error): void => {
         cancel()
         raw.destroy()
@@ -67,9 +70,10 @@ export class FrontTls {
           .off('error', fail)
           .off('close', onClose)
           .on('error', () => {})
-        resolve({ socket, client: this.#clientOf(socket, address) })
+        resolve(socket)
       })
     })
+    return { socket, client: this.#clientOf(socket, address) }
   }
 
   #secureContext(): SecureContext {

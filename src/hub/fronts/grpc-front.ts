@@ -13,6 +13,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { GRPC_CONTENT_TYPE, GrpcCode, statusTrailers } from '../../tunnel/grpc/status.ts'
 import { GrpcPacketPort } from '../../tunnel/konnectivity/packet-port.ts'
 import { PacketSession } from '../../tunnel/konnectivity/packet-session.ts'
@@ -38,6 +39,7 @@ export interface GrpcFrontOptions {
   readonly budget: Budget
   readonly metrics: FrontMetrics
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly dialTimeoutMs?: number
   readonly maxPendingDials?: number
 }
@@ -54,10 +56,11 @@ export class GrpcFront {
 
   /** A `FrontHandler`. */
   serve(socket: Socket, { source, refusal }: FrontClient): FrontConnection {
-    const { logger } = this.#options
-    const session = openSession(socket)
+    const { logger, net } = this.#options
+    const session = net.watch(openSession(socket), 'connection', () => socket.destroy())
     session.on('error', (error) => logger.debug({ err: error }, 'http/2 session of a front broke'))
     session.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+      net.watch(stream, 'stream', () => stream.close(constants.NGHTTP2_INTERNAL_ERROR))
       if (refusal !== undefined) refuse(stream, GrpcCode.permissionDenied, refusal)
       else if (headers[constants.HTTP2_HEADER_PATH] !== PROXY_PATH)
         refuse(stream, GrpcCode.unimplemented, `this front serves ${PROXY_PATH} only`)
@@ -67,7 +70,7 @@ export class GrpcFront {
   }
 
   #serveCall(stream: ServerHttp2Stream, source: string): void {
-    const { clock, budget, logger } = this.#options
+    const { clock, net, budget, logger } = this.#options
     const port = new GrpcPacketPort(stream, {
       receive: (packet) => session.receive(packet),
       closed: (error) => {
@@ -77,6 +80,7 @@ export class GrpcFront {
     })
     const session = new PacketSession(port, {
       clock,
+      net,
       budget,
       isSingleUse: true,
       closesWith: 'close-response',

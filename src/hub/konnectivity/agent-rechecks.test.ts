@@ -8,7 +8,11 @@ function world() {
   const clock = new ManualClock()
   const identity = { isDoubtful: () => true, isSuperseded: vi.fn(() => true), recheck: vi.fn(async () => {}) }
   const route = { identity, drain: vi.fn(), end: vi.fn() }
-  const rechecks = new AgentRechecks(clock, () => [route as unknown as AgentRoute])
+  const rechecks = new AgentRechecks(
+    clock,
+    () => [route as unknown as AgentRoute],
+    (action) => void action(),
+  )
   rechecks.schedule()
   return { clock, identity, route }
 }

@@ -3,6 +3,7 @@
  * agent whose node has rotated its key is given the same time as a session to come back with the new one.
  */
 import type { Clock } from '../../telemetry/clock.ts'
+import type { Guard } from '../../telemetry/safety-net.ts'
 import { Refusal } from '../refusal.ts'
 import { WorkGate } from '../serving/admission.ts'
 import { ROTATED_KEY_GRACE_MS, SESSION_DRAIN_MS } from '../sessions/session-limits.ts'
@@ -16,15 +17,17 @@ export const MAX_AGENT_RECHECKS_IN_FLIGHT = 32
 export class AgentRechecks {
   readonly #clock: Clock
   readonly #agents: () => readonly AgentRoute[]
+  readonly #guard: Guard
   readonly #gate = new WorkGate(MAX_AGENT_RECHECKS_IN_FLIGHT, Number.POSITIVE_INFINITY)
   readonly #underWay = new Set<AgentRoute>()
   /** Since when, on the monotonic clock, another key of the same holder is in use. */
   readonly #supersededMs = new WeakMap<AgentRoute, number>()
   #isScheduled = false
 
-  constructor(clock: Clock, agents: () => readonly AgentRoute[]) {
+  constructor(clock: Clock, agents: () => readonly AgentRoute[], guard: Guard) {
     this.#clock = clock
     this.#agents = agents
+    this.#guard = guard
   }
 
   /** Goes on for as long as there are agents. */
@@ -33,8 +36,9 @@ export class AgentRechecks {
     this.#isScheduled = true
     this.#clock.schedule(AGENT_RECHECK_MS, () => {
       this.#isScheduled = false
-      for (const route of this.#agents()) if (route.identity.isDoubtful()) void this.recheck(route)
-      if (this.#agents().length > 0) this.schedule()
+      const agents = this.#agents()
+      if (agents.length > 0) this.schedule()
+      for (const route of agents) if (route.identity.isDoubtful()) this.#guard(() => this.recheck(route))
     })
   }
 

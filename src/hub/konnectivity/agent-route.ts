@@ -2,6 +2,7 @@
 import type { Http2Session, ServerHttp2Stream } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../telemetry/clock.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { GRPC_WINDOW_BYTES } from '../../tunnel/grpc/client-call.ts'
 import { Http2Liveness } from '../../tunnel/grpc/http2-liveness.ts'
 import { GrpcCode } from '../../tunnel/grpc/status.ts'
@@ -32,6 +33,7 @@ export interface AgentRouteOptions {
   readonly address: string
   readonly claims: readonly Identifier[]
   readonly clock: Clock
+  readonly net: SafetyNet
   readonly budget: Budget
   readonly metrics: AgentMetrics
   /** Reaches what the agent dials; absent: it may not dial. */
@@ -56,7 +58,7 @@ export class AgentRoute implements NodeRoute {
   #hasEnded = false
 
   constructor(options: AgentRouteOptions) {
-    const { stream, session, clock, budget, metrics, identity, answer } = options
+    const { stream, session, clock, net, budget, metrics, identity, answer } = options
     this.#options = options
     this.sinceMs = clock.nowMs()
     widenWindows(session)
@@ -66,6 +68,7 @@ export class AgentRoute implements NodeRoute {
     })
     this.#packets = new PacketSession(this.#port, {
       clock,
+      net,
       budget,
       closesWith: 'close-request',
       ids,

@@ -2,9 +2,10 @@
  * The konnectivity agents of one cluster. An agent is let in by who it has proven to be; what it says of itself changes neither
  * its node nor what is sent through it.
  */
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { GRPC_CONTENT_TYPE, GrpcCode, type GrpcCodeNumber, statusTrailers } from '../../tunnel/grpc/status.ts'
 import { AgentMetadata } from '../../tunnel/konnectivity/service.ts'
 import type { Budget } from '../../tunnel/yamux/budget.ts'
@@ -33,6 +34,7 @@ export const MAX_TOKEN_REVIEWS_IN_FLIGHT = 32
 export interface AgentsOptions extends AgentDialsOptions {
   readonly clock: Clock
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly budget: Budget
   readonly identify: IdentifyAgent
   /** Of the addresses, whatever they fail at; one for the whole hub. */
@@ -58,7 +60,11 @@ export class KonnectivityAgents implements NodeRoutes {
     const { clock, logger } = options
     this.#options = options
     this.#dials = new AgentDials(options)
-    this.#rechecks = new AgentRechecks(clock, () => this.all)
+    this.#rechecks = new AgentRechecks(
+      clock,
+      () => this.all,
+      options.net.guard('timer', () => {}),
+    )
     this.#refusals = new DenialLog(clock, logger, 'konnectivity agent refused')
   }
 
@@ -82,7 +88,8 @@ export class KonnectivityAgents implements NodeRoutes {
   accept(connection: HubConnection, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): OpenConnection {
     const state: CallState = { route: undefined, isDraining: false }
     stream.on('error', () => {})
-    void this.#take(connection, stream, headers, state)
+    const cut = (): void => stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+    this.#options.net.guard('stream', cut)(() => this.#take(connection, stream, headers, state))
     return {
       drain: () => {
         state.isDraining = true
@@ -170,11 +177,12 @@ export class KonnectivityAgents implements NodeRoutes {
   }
 
   #open(call: Pick<AgentRouteCall, 'stream' | 'session' | 'identity' | 'agentId' | 'claims' | 'address'>): AgentRoute {
-    const { clock, budget, metrics, logger } = this.#options
+    const { clock, net, budget, metrics, logger } = this.#options
     const { identity, agentId, claims } = call
     const route: AgentRoute = new AgentRoute({
       ...call,
       clock,
+      net,
       budget,
       metrics,
       answer: this.#dials.answerFor(identity.node),

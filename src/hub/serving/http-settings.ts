@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import type { HubConnection, OpenConnection } from './connection.ts'
 import type { HttpRoutes } from './http-routes.ts'
 
@@ -45,6 +46,7 @@ export interface HttpServiceOptions {
   readonly call?: CallRoute
   readonly clock: Clock
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly times?: HttpTimes
 }
 

@@ -41,14 +41,18 @@ function drain({ upgraded, isBusy, connection }: State): void {
 function createHttpServer(settings: HttpSettings, states: WeakMap<Duplex, State>): Server {
   // Node's own time limits work only on servers that listen. Ours apply instead.
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, insecureHTTPParser: false })
+  settings.net.watchServer(server)
   server.maxHeadersCount = MAX_HEADERS
   server.maxRequestsPerSocket = 1
   server.timeout = 0
   server.keepAliveTimeout = 0
   server.on('request', (request, response) => {
     const state = states.get(request.socket)
-    if (state === undefined) request.socket.destroy()
-    else void serve(settings, state, request, response)
+    const cut = (): void => void request.socket.destroy()
+    settings.net.watch(request, 'request', cut)
+    settings.net.watch(response, 'request', cut)
+    if (state === undefined) cut()
+    else settings.net.guard('request', cut)(() => serve(settings, state, request, response))
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseHead(error, socket, states.get(socket)))
   server.on('connect', (_request, socket) => {

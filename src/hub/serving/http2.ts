@@ -20,15 +20,16 @@ export const MAX_SESSION_MEGABYTES = 1
 export const MAX_REJECTED_STREAMS = 32
 
 export function serveHttp2(connection: HubConnection, settings: HttpSettings): OpenConnection {
-  const { clock, times, logger, call } = settings
+  const { clock, times, logger, call, net } = settings
   const { socket } = connection
-  const session = openSession(connection)
+  const session = net.watch(openSession(connection), 'connection', () => socket.destroy())
   const calls = new Set<OpenConnection>()
   let streams = 0
   let isDraining = false
   const end = (): void => endSession(session, socket, settings)
   let cancelIdleLimit = clock.schedule(times.headMs, end)
   session.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    net.watch(stream, 'stream', () => stream.close(constants.NGHTTP2_INTERNAL_ERROR))
     cancelIdleLimit()
     streams++
     stream.on('error', (error) => logger.debug({ err: error }, 'stream broke'))
@@ -39,7 +40,8 @@ export function serveHttp2(connection: HubConnection, settings: HttpSettings): O
       else cancelIdleLimit = clock.schedule(times.headMs, end)
     })
     if (call === undefined || headers[constants.HTTP2_HEADER_PATH] !== call.path) {
-      void serve(settings, connection, stream, headers)
+      const cut = (): void => stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+      net.guard('request', cut)(() => serve(settings, connection, stream, headers))
       return
     }
     const open = call.handle(connection, stream, headers)

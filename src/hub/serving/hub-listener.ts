@@ -7,6 +7,7 @@ import { createServer as createTlsServer, type TLSSocket, type Server as TlsServ
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import { formatAddress, type ListenAddress, listen } from '../../telemetry/listen.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { SESSION_PROTOCOL } from '../../tunnel/carriers/tls-handshake.ts'
 import { Refusal } from '../refusal.ts'
 import {
@@ -40,6 +41,7 @@ export interface HubListenerOptions {
   readonly limits: ConnectionLimits
   readonly metrics: ServingMetrics
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly handshakeTimeoutMs?: number
   /** What clients see that named no server and get no door; without it they see the handshake fail. */
   readonly nobody?: ServerIdentity
@@ -72,6 +74,7 @@ export class HubListener implements Part {
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
     signal.throwIfAborted()
     const port = createPort({ noDelay: true, keepAlive: true }, (socket) => this.#accept(socket))
+    this.#options.net.watchServer(port)
     this.#boundAddress = await listen(port, this.#options.address)
     port.on('error', fail)
     this.#options.logger.info({ address: formatAddress(this.#boundAddress) }, 'listening')
@@ -89,6 +92,7 @@ export class HubListener implements Part {
       ALPNProtocols: [...(tunnel === undefined ? [] : [SESSION_PROTOCOL]), 'http/1.1', 'h2'],
       SNICallback: (serverName, done) => this.#contextFor(serverName, done),
     })
+    this.#options.net.watchServer(server)
     server.on('secureConnection', (socket: TLSSocket) => this.#adopt(socket))
     server.on('tlsClientError', (error, socket) => {
       // After a timeout Node leaves this to us.
@@ -119,6 +123,7 @@ export class HubListener implements Part {
       return
     }
     const key = connectionKey(socket)
+    this.#options.net.watch(socket, 'connection')
     this.#tickets.set(key, ticket)
     this.#sockets.add(socket)
     metrics.connections.set(limits.total)
@@ -148,6 +153,7 @@ export class HubListener implements Part {
   }
 
   #adopt(socket: TLSSocket): void {
+    this.#options.net.watch(socket, 'connection')
     // Whoever takes the socket over hears of its end; an error before that must not end the process.
     socket.on('error', (error) => this.#options.logger.debug({ err: error }, 'connection broke'))
     try {

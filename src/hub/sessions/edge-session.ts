@@ -1,6 +1,7 @@
 /** One session of an edge, and so a way into its node. It knows whose it is, and why it ended. */
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../telemetry/clock.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import type { Carrier } from '../../tunnel/carrier.ts'
 import { OpenError, openErrorFrom } from '../../tunnel/open-error.ts'
 import { openTarget } from '../../tunnel/outgoing.ts'
@@ -23,6 +24,7 @@ export interface EdgeSessionOptions {
   readonly peer: EdgePeer
   readonly carrier: Carrier
   readonly clock: Clock
+  readonly net: SafetyNet
   readonly budget: Budget
   readonly metrics: SessionMetrics
   /** Looks at the certificate again as at the begin; rejects with a `Refusal`. */
@@ -45,7 +47,7 @@ export class EdgeSession implements NodeRoute {
   supersededMs: number | undefined
 
   constructor(options: EdgeSessionOptions) {
-    const { peer, carrier, clock, budget, metrics } = options
+    const { peer, carrier, clock, net, budget, metrics } = options
     const { node, key, certificate, claim } = peer
     this.#options = options
     this.node = node
@@ -56,7 +58,7 @@ export class EdgeSession implements NodeRoute {
       onRoundTrip: (rttMs: number) => metrics.rtt.observe(rttMs / 1000),
       onEnd: (error: { code: SessionErrorCode; message: string }) => this.#onEnd(error.code, error.message),
     }
-    this.#driver = new SessionDriver({ role: 'server', carrier, clock, budget, handler })
+    this.#driver = new SessionDriver({ role: 'server', carrier, clock, net, budget, handler })
     metrics.began(this)
   }
 

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import type { Carrier } from '../../tunnel/carrier.ts'
 import { SessionDriver } from '../../tunnel/session-driver.ts'
 import { SocketCarrier } from '../../tunnel/socket-carrier.ts'
@@ -25,6 +26,7 @@ export interface SessionHostOptions {
   readonly metrics: SessionMetrics
   readonly clock: Clock
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly maxSessions?: number
 }
 
@@ -67,7 +69,7 @@ export class SessionHost {
    * too long, cut a connection that has come no further.
    */
   whenChecked(connection: HubConnection, { accepted, refused }: CheckOutcome): OpenConnection {
-    const { clock, metrics } = this.#options
+    const { clock, metrics, net } = this.#options
     const { socket } = connection
     let session: EdgeSession | undefined
     const cancel = clock.schedule(CHECK_IN_TIMEOUT_MS, () => socket.destroy())
@@ -84,7 +86,7 @@ export class SessionHost {
         cancel()
       }
     }
-    void answer()
+    net.guard('session', () => void socket.destroy())(answer)
     return { drain: () => (session === undefined ? socket.destroy() : session.drain('hub-stopping', SESSION_DRAIN_MS)) }
   }
 
@@ -120,6 +122,7 @@ export class SessionHost {
 
   #sendAway(carrier: Carrier): void {
     const handler = { onStream: () => {}, onEnd: () => {} }
-    new SessionDriver({ role: 'server', carrier, clock: this.#options.clock, budget: new Budget(), handler }).close()
+    const { clock, net } = this.#options
+    new SessionDriver({ role: 'server', carrier, clock, net, budget: new Budget(), handler }).close()
   }
 }

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FakeCluster, makeCa } from '../../../test/contract/fake-cluster.ts'
+import { loudNet } from '../../../test/contract/loud-net.ts'
 import { settled } from '../../../test/contract/yamux-drivers.ts'
 import { memoryCarriers } from '../../../test/contract/yamux-wire-carrier.ts'
 import type { Certificate } from '../../identity/certificate.ts'
@@ -35,8 +36,8 @@ async function world(limits: Partial<NodeLimits> = {}) {
   const budget = new Budget()
   const metrics = new SessionMetrics(registers, budget)
   const targets = { connect: () => new Promise<never>(() => {}) }
-  const streams = new StreamServer({ targets, clock, logger })
-  const registry = new SessionRegistry({ cluster, streams, budget, metrics, clock, logger, limits })
+  const streams = new StreamServer({ net: loudNet(), targets, clock, logger })
+  const registry = new SessionRegistry({ net: loudNet(), cluster, streams, budget, metrics, clock, logger, limits })
   const running = await registry.start(new AbortController().signal)
   onTestFinished(() => running.stop(AbortSignal.abort()))
   const changed = (next: Claim): void => {
@@ -52,7 +53,14 @@ async function world(limits: Partial<NodeLimits> = {}) {
       onStream: (stream: TunnelStream) => void incoming.push(stream.on('error', () => {})),
       onEnd: () => {},
     }
-    const edge = new SessionDriver({ role: 'client', carrier: near, clock, budget: new Budget(), handler })
+    const edge = new SessionDriver({
+      net: loudNet(),
+      role: 'client',
+      carrier: near,
+      clock,
+      budget: new Budget(),
+      handler,
+    })
     return {
       session,
       edge,

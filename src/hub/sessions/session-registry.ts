@@ -5,6 +5,7 @@
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import type { Carrier } from '../../tunnel/carrier.ts'
 import type { Budget } from '../../tunnel/yamux/budget.ts'
 import type { Claim } from '../claims/claim.ts'
@@ -35,6 +36,7 @@ export interface SessionRegistryOptions {
   readonly metrics: SessionMetrics
   readonly clock: Clock
   readonly logger: Logger
+  readonly net: SafetyNet
   readonly limits?: Partial<NodeLimits>
 }
 
@@ -84,7 +86,7 @@ export class SessionRegistry implements NodeRoutes, Part {
 
   /** Begins a session for an edge that has been checked. `recheck` asks the same again. */
   begin(peer: EdgePeer, carrier: Carrier, recheck: () => Promise<unknown>): EdgeSession {
-    const { clock, budget, metrics, streams, logger } = this.#options
+    const { clock, budget, metrics, streams, logger, net } = this.#options
     const { node } = peer
     const group = this.#nodes.get(node) ?? new NodeSessions(node, clock, this.#limits, metrics)
     this.#nodes.set(node, group)
@@ -92,6 +94,7 @@ export class SessionRegistry implements NodeRoutes, Part {
       peer,
       carrier,
       clock,
+      net,
       budget,
       metrics,
       recheck,
@@ -124,7 +127,7 @@ export class SessionRegistry implements NodeRoutes, Part {
     const standing = standingOf(session.proof, claim, clock.nowMs())
     if (standing === 'expired') session.end('certificate-expired')
     else if (standing === 'revoked') session.end('certificate-revoked')
-    else if (standing === 'contested') void this.#askAgain(session, 'certificate-revoked')
+    else if (standing === 'contested') this.#askAgainSafely(session, 'certificate-revoked')
     else if (standing === 'good') session.supersededMs = undefined
     else this.#supersede(session)
   }
@@ -139,6 +142,11 @@ export class SessionRegistry implements NodeRoutes, Part {
     if (nowMs - session.supersededMs >= ROTATED_KEY_GRACE_MS) session.drain('rotated', SESSION_DRAIN_MS)
   }
 
+  #askAgainSafely(session: EdgeSession, ifUnanswered: RefusalCode | undefined): void {
+    const guard = this.#options.net.guard('session', () => session.end('internal'))
+    guard(() => this.#askAgain(session, ifUnanswered))
+  }
+
   /** Where the cluster cannot be asked, the session ends if there was a reason to doubt it, and goes on otherwise. */
   async #askAgain(session: EdgeSession, ifUnanswered: RefusalCode | undefined): Promise<void> {
     try {
@@ -151,8 +159,8 @@ export class SessionRegistry implements NodeRoutes, Part {
 
   #scheduleRecheck(): void {
     this.#cancelRecheck = this.#options.clock.schedule(SESSION_RECHECK_MS, () => {
-      this.#recheck()
       this.#scheduleRecheck()
+      this.#recheck()
     })
   }
 
@@ -162,7 +170,7 @@ export class SessionRegistry implements NodeRoutes, Part {
     this.#trust = trust
     for (const session of this.all) {
       this.#judge(session, this.cluster.claims.known(session.node))
-      if (isTrustChanged) void this.#askAgain(session, undefined)
+      if (isTrustChanged) this.#askAgainSafely(session, undefined)
     }
   }
 }

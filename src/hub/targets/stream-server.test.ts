@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { FakeNetwork } from '../../../test/contract/fake-network.ts'
+import { loudNet } from '../../../test/contract/loud-net.ts'
 import { drive, settled } from '../../../test/contract/yamux-drivers.ts'
 import { memoryCarriers } from '../../../test/contract/yamux-wire-carrier.ts'
 import type { ManualClock } from '../../telemetry/clock.ts'
@@ -29,6 +30,7 @@ function world({ slots = new DialSlots(), overload }: { slots?: DialSlots; overl
     const metrics = createTargetMetrics(registry, slots)
     const apiServers = new ApiServerPool({ addresses: [api], dialer, metrics, clock, logger })
     return new StreamServer({
+      net: loudNet(),
       targets: new Targets({ policy, apiServers, dialer, slots, metrics, clock }),
       clock,
       logger,

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { type IncomingOpen, receiveOpen } from '../../tunnel/incoming.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import { relay } from '../../tunnel/relay.ts'
@@ -31,6 +32,7 @@ export interface StreamServerOptions {
   readonly targets: Pick<Targets, 'connect'>
   readonly clock: Clock
   readonly logger: Logger
+  readonly net: SafetyNet
 }
 
 export class StreamServer {
@@ -42,9 +44,10 @@ export class StreamServer {
   }
 
   serve(stream: TunnelStream, owner: StreamOwner): void {
-    receiveOpen(stream, this.#options.clock, (open) => {
+    const { clock, net } = this.#options
+    receiveOpen(stream, clock, (open) => {
       const overload = owner.countOpen()
-      if (overload === undefined) void this.#answer(open, owner)
+      if (overload === undefined) net.guard('stream', () => void stream.destroy())(() => this.#answer(open, owner))
       else open.refuse('overloaded', overload)
     })
   }

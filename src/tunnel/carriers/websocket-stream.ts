@@ -4,6 +4,7 @@
  */
 import { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
+import { guardEmitter } from '../../telemetry/guarded-emitter.ts'
 
 /** More in one message would only make the far end collect it: a buffer is cut into messages of this size. */
 export const WEBSOCKET_MESSAGE_BYTES = 64 * 1024
@@ -44,6 +45,8 @@ export class WebSocketStream extends Duplex {
     super({ allowHalfOpen: true })
     this.#webSocket = webSocket
     this.#socket = socket
+    // It delivers also out of timers of its own; what fails there ends the carrier, whose session says why.
+    guardEmitter(webSocket, (error) => this.destroy(error as Error))
     webSocket.on('message', (data, isBinary) => this.#receive(data as Buffer, isBinary))
     webSocket.on('ping', (data) => this.#answerPing(data))
     webSocket.on('error', (error) => this.destroy(error))

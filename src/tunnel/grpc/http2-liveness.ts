@@ -53,12 +53,12 @@ export class Http2Liveness {
       onDead()
       return
     }
+    this.#plan()
     this.#session.ping((error, durationMs) => {
       if (error !== null) return
       this.#rttMs = durationMs
       this.#lastSignMs = clock.monotonicMs()
     })
-    this.#plan()
   }
 
   #lookAtBytes(): void {

@@ -1,5 +1,6 @@
 /** Dials of the peer: each is answered once, whatever becomes of it, unless the peer has given it up. */
 import type { Duplex } from 'node:stream'
+import type { Guard } from '../../telemetry/safety-net.ts'
 import { OpenError, openErrorFrom } from '../open-error.ts'
 import { dialErrorText } from './dial-text.ts'
 import type { DialRequest } from './packet.ts'
@@ -13,6 +14,7 @@ export interface IncomingDialsOptions {
   readonly answer: Answer | undefined
   /** Only the first dial is answered with a connection. */
   readonly isSingleUse: boolean
+  readonly guard: Guard
   hasRoom(): boolean
   send(packet: SentPacket): void
   /** Makes the target a connection of the link and returns its identifier. Nothing is sent before the next turn. */
@@ -38,7 +40,7 @@ export class IncomingDials {
     const { address, random } = request
     const refusal = this.#refusalOf(request)
     if (refusal instanceof OpenError) this.#refuse(address, random, refusal)
-    else void this.#serve(address, random, refusal)
+    else this.#options.guard(() => this.#serve(address, random, refusal))
   }
 
   cancel(random: bigint): void {

@@ -1,5 +1,6 @@
 import { Duplex, PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
+import { loudNet } from '../../../test/contract/loud-net.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { OpenError } from '../open-error.ts'
 import { Budget } from '../yamux/budget.ts'
@@ -46,7 +47,14 @@ function server(options: Partial<PacketSessionOptions> = {}) {
   const clock = new ManualClock()
   const port = new RecordingPort()
   const ids = { first: 3, step: 2 }
-  const session = new PacketSession(port, { clock, budget: new Budget(), closesWith: 'close-request', ids, ...options })
+  const session = new PacketSession(port, {
+    clock,
+    net: loudNet(),
+    budget: new Budget(),
+    closesWith: 'close-request',
+    ids,
+    ...options,
+  })
   return { clock, port, session }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../telemetry/clock.ts'
+import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { OpenError } from '../open-error.ts'
 import type { Budget } from '../yamux/budget.ts'
 import { dialErrorFrom } from './dial-text.ts'
@@ -25,6 +26,7 @@ export const MAX_CONTROL_BACKLOG_BYTES = 1024 * 1024
 
 export interface PacketSessionOptions {
   readonly clock: Clock
+  readonly net: SafetyNet
   readonly budget: Budget
   /** Reaches what the peer dials. Absent: the peer may not dial. Rejects with an `OpenError`. */
   readonly answer?: Answer
@@ -62,7 +64,7 @@ export class PacketSession {
   #end: OpenError | undefined
 
   constructor(port: PacketPort, options: PacketSessionOptions) {
-    const { clock, budget, isSingleUse = false, ids } = options
+    const { clock, net, budget, isSingleUse = false, ids } = options
     this.#port = port
     this.#options = options
     this.#nextId = ids.first
@@ -79,6 +81,7 @@ export class PacketSession {
     this.#incoming = new IncomingDials({
       answer: options.answer,
       isSingleUse,
+      guard: net.guard('session', () => port.abort(new Error('a dial of the peer failed by a defect'))),
       hasRoom: () => this.#hasRoom,
       send: (packet) => this.#send(packet),
       connect: (target) => this.#connect(target),
@@ -188,6 +191,7 @@ export class PacketSession {
       closing: () => this.#onClosing(id),
       queueChanged: (changed) => this.#pressure.update(changed),
     })
+    this.#options.net.watch(connection, 'stream')
     this.#entries.set(id, { connection, isDialled, isClosing: false, cancelLimit: () => {} })
     return connection
   }

@@ -127,8 +127,8 @@ export class EtcdWatch {
   #askForProgress(stream: Stream): () => void {
     let cancel: () => void
     const ask = (): void => {
-      stream.write({ progress: {} })
       cancel = this.#clock.schedule(this.#progressIntervalMs, ask)
+      stream.write({ progress: {} })
     }
     cancel = this.#clock.schedule(this.#progressIntervalMs, ask)
     return () => cancel()
