@@ -33,6 +33,8 @@ export interface ApiServerSettings {
   readonly clientCas?: readonly CaBundle[]
   readonly authorizationModes?: readonly AuthorizationMode[]
   readonly auditLog?: AuditSink
+  /** 0 for as many as there may be in all. */
+  readonly maxConnectionsPerAddress?: number
   readonly disabledAdmissionPlugins?: readonly string[]
   readonly skippedControllers?: readonly ReplaceableController[]
   /** True when other API servers may use the same store. */

@@ -8,6 +8,7 @@ import { type Certificate, certificatePem, readCertificates } from '../identity/
 import { UNREAD_REQUEST } from '../kube/request-info.ts'
 import type { Exchange } from '../serving/exchange.ts'
 import { Listener, type TlsFiles } from '../serving/listener.ts'
+import { stalledReaderLog } from '../serving/stalled-reader-log.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import type { HealthChecks } from '../telemetry/health.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
@@ -52,6 +53,7 @@ import { withInFlightLimits } from './chain/in-flight.ts'
 import { withRequestInfo } from './chain/request-info.ts'
 import { withRequestLog } from './chain/request-log.ts'
 import { withRequestMetrics } from './chain/request-metrics.ts'
+import { DEFAULT_CONNECTIONS_PER_ADDRESS } from './connection-limit.ts'
 import { ServiceAllocator } from './controllers/cluster-ip.ts'
 import { composeControllers } from './controllers/controllers.ts'
 import { DEFAULT_SERVICE_CIDR, ServiceRange } from './controllers/ip-range.ts'
@@ -109,6 +111,8 @@ export interface ApiServerOptions {
   readonly clientCas?: readonly CaBundle[]
   /** Where audit events go; absent: nowhere. */
   readonly auditLog?: AuditSink
+  /** 0 for as many as there may be in all. */
+  readonly maxConnectionsPerAddress?: number
 }
 
 /** Certificates in PEM, and where they are from, for messages. */
@@ -197,13 +201,19 @@ export function composeApiServer(given: ApiServerOptions): ApiServer {
       (await subresources.handle(context, info)),
   })
   const served = builtInGroupVersions()
+  const tellStalled = stalledReaderLog(logger, clock)
   const listener = new Listener({
     address: options.address,
     tls: tlsFiles(pki, options.clientCas),
     clock,
     net,
+    ...perAddress(options),
     handshakeFailed: () => metrics.access.handshakeFailed(),
     connectionRefused: () => metrics.access.connectionRefused(),
+    readerStalled: (unsentBytes) => {
+      metrics.access.readerStalled()
+      tellStalled(unsentBytes)
+    },
     serve: (exchange) => handler(contextOf(exchange, clock)),
   })
   const discovery = new DiscoveryDocuments({ source: new DiscoveryRegistry(served), serverAddress: '127.0.0.1:6443' })
@@ -284,6 +294,10 @@ export function composeApiServer(given: ApiServerOptions): ApiServer {
     controllers,
   ]
   return { parts, listener }
+}
+
+function perAddress({ maxConnectionsPerAddress: max = DEFAULT_CONNECTIONS_PER_ADDRESS }: ApiServerOptions) {
+  return max === 0 ? {} : { maxConnectionsPerAddress: max }
 }
 
 function authenticators({ clock, pki, clientCas = [] }: ApiServerOptions, bearer: Authenticator): Authenticator[] {

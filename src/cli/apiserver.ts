@@ -81,6 +81,7 @@ async function runApiServer(context: CommandContext, config: ApiServerConfig): P
     authorizationModes: config.authorizationMode,
     disabledAdmissionPlugins: config.disableAdmissionPlugins,
     skippedControllers: config.skipControllers,
+    maxConnectionsPerAddress: config.maxConnectionsPerAddress,
     openStore: () => openStore(config, clock),
     ...(config.tokenAuthFile === undefined ? {} : { tokens: readTokens(config.tokenAuthFile) }),
     ...auditLog(config.auditLogPath, context, logger),

@@ -23,6 +23,8 @@ export interface SessionEvents {
   /** The peer takes no more streams here; those under way go on. */
   onGoAway(): void
   onPong(payload: Buffer): void
+  /** So many more bytes of bodies wait to be sent; fewer where it is negative. */
+  onQueued?(bytes: number): void
   /**
    * One of the two has broken the protocol; told before the streams, which are closed next. What is to be sent is the last,
    * then the connection is to end.

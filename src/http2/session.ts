@@ -21,7 +21,7 @@ import { ReceiveWindows } from './receive-windows.ts'
 import { SendScheduler, type Transport } from './send-scheduler.ts'
 import type { SessionEvents, SessionOptions } from './session-options.ts'
 import { PeerSettings } from './settings.ts'
-import { Http2Stream, type StreamHandler, type StreamHost } from './stream.ts'
+import { Http2Stream, ignoring, type StreamHandler, type StreamHost } from './stream.ts'
 import {
   CLIENT_PREFACE,
   ErrorCode,
@@ -158,6 +158,10 @@ export class Http2Session implements StreamHost, FrameTarget {
 
   hasMore(stream: Http2Stream): void {
     if (!this.#isOver) this.#scheduler.consider(stream)
+  }
+
+  queued(bytes: number): void {
+    this.#events.onQueued?.(bytes)
   }
 
   consumed(stream: Http2Stream, bytes: number): void {
@@ -387,9 +391,6 @@ export class Http2Session implements StreamHost, FrameTarget {
     else stream.receivedEnd(fields)
   }
 }
-
-/** For streams that nobody wants. */
-const ignoring: StreamHandler = { onHead() {}, onData() {}, onEnd() {}, onDrain() {}, onSent() {}, onClose() {} }
 
 function widened(window: number, bytes: number): number {
   if (window + bytes > MAX_WINDOW_BYTES) throw new Http2Error(ErrorCode.flowControlError, 'a window that is too wide')

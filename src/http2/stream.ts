@@ -23,11 +23,23 @@ export interface StreamHandler {
   onClose(): void
 }
 
+/** For streams that nobody wants. */
+export const ignoring: StreamHandler = {
+  onHead() {},
+  onData() {},
+  onEnd() {},
+  onDrain() {},
+  onSent() {},
+  onClose() {},
+}
+
 /** What a stream needs of its session. */
 export interface StreamHost {
   sendHead(stream: Http2Stream, fields: readonly string[], isEnd: boolean): void
   /** There is something to send that was not there before. */
   hasMore(stream: Http2Stream): void
+  /** So much more waits to be sent; less where it is negative. */
+  queued(bytes: number): void
   /** The reader has taken as much. */
   consumed(stream: Http2Stream, bytes: number): void
   breakOff(stream: Http2Stream, code: number): void
@@ -88,7 +100,7 @@ export class Http2Stream {
   write(piece: Buffer): boolean {
     if (this.isSendingOver || this.#isEnding || piece.length === 0) return true
     this.#queue.push(piece)
-    this.#queuedBytes += piece.length
+    this.#count(piece.length)
     this.#host.hasMore(this)
     if (this.#queuedBytes < MAX_UNSENT_STREAM_BYTES) return true
     this.#wantsDrain = true
@@ -106,7 +118,7 @@ export class Http2Stream {
   endWith(piece: Buffer): void {
     if (this.isSendingOver || this.#isEnding) return
     if (piece.length > 0) this.#queue.push(piece)
-    this.#queuedBytes += piece.length
+    this.#count(piece.length)
     this.end()
   }
 
@@ -145,7 +157,7 @@ export class Http2Stream {
       piece = first.subarray(0, maxBytes)
       this.#queue[0] = first.subarray(maxBytes)
     }
-    this.#queuedBytes -= piece.length
+    this.#count(-piece.length)
     return piece
   }
 
@@ -216,7 +228,12 @@ export class Http2Stream {
   #dropUnsent(): void {
     this.isSendingOver = true
     this.#queue = []
-    this.#queuedBytes = 0
+    this.#count(-this.#queuedBytes)
+  }
+
+  #count(bytes: number): void {
+    this.#queuedBytes += bytes
+    if (bytes !== 0) this.#host.queued(bytes)
   }
 
   #deliver(): void {

@@ -5,6 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../telemetry/clock.ts'
 import { Http1Exchange } from './http1-exchange.ts'
 import { EARLY_ANSWER_LINGER_MS } from './limits.ts'
+import { UnsentAnswers } from './unsent-answers.ts'
 
 const bodyBytes = 4 * 1024 * 1024
 const head = `POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: ${bodyBytes}\r\n\r\n`
@@ -13,8 +14,9 @@ const head = `POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length:
 async function refused(clock: ManualClock): Promise<Socket> {
   const peer = { address: '127.0.0.1', certificates: [] }
   const server = createServer((request, response) => {
+    const unsent = new UnsentAnswers({ clock, stalled: () => {} }).open(() => {})
     const guard = (action: () => unknown): void => void action()
-    new Http1Exchange(request, response, { peer, clock, guard }).respond(401, {}, Buffer.from('not you'))
+    new Http1Exchange(request, response, { peer, clock, guard, unsent }).respond(401, {}, Buffer.from('not you'))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

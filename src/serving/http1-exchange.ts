@@ -13,15 +13,18 @@ import {
   type StreamedResponse,
   type StreamingExchange,
 } from './exchange.ts'
-import { EARLY_ANSWER_LINGER_MS } from './limits.ts'
+import { ANSWER_PIECE_BYTES, EARLY_ANSWER_LINGER_MS } from './limits.ts'
 import { ReadableSource } from './readable-source.ts'
 import { clientGone, readBody } from './request-body.ts'
 import { RequestBody } from './streamed-body.ts'
+import type { UnsentAccount } from './unsent-answers.ts'
 
 export interface Http1ExchangeOptions {
   readonly peer: Peer
   readonly clock: Clock
   readonly guard: Guard
+  /** What waits for the client. */
+  readonly unsent: UnsentAccount
 }
 
 export class Http1Exchange implements StreamingExchange {
@@ -37,9 +40,14 @@ export class Http1Exchange implements StreamingExchange {
   readonly #response: ServerResponse
   readonly #clock: Clock
   readonly #hasBody: boolean
+  readonly #unsent: UnsentAccount
   #isPassedOn = false
 
-  constructor(request: IncomingMessage, response: ServerResponse, { peer, clock, guard }: Http1ExchangeOptions) {
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { peer, clock, guard, unsent }: Http1ExchangeOptions,
+  ) {
     const ending = new Ending()
     response.once('close', () => ending.end())
     // One that stands behind another has no connection yet, and Node does not tell it when there never will be one.
@@ -56,6 +64,7 @@ export class Http1Exchange implements StreamingExchange {
     this.#request = request
     this.#response = response
     this.#clock = clock
+    this.#unsent = unsent
     this.#hasBody = hasBody(this.headers)
   }
 
@@ -95,8 +104,34 @@ export class Http1Exchange implements StreamingExchange {
     if (this.#isEarly) response.shouldKeepAlive = false
     response.writeHead(status, sent)
     const content = this.method === 'HEAD' ? Buffer.alloc(0) : body
-    if (this.#request.complete || response.shouldKeepAlive) response.end(content)
+    if (this.#request.complete || response.shouldKeepAlive) this.#send(content)
     else this.#answerWhoSends(content)
+  }
+
+  /** Piece by piece as the client takes them. */
+  #send(content: Buffer): void {
+    const [response, unsent] = [this.#response, this.#unsent]
+    let leftBytes = content.length
+    let restBytes = content.length
+    unsent.add(content.length)
+    const taken = (bytes: number): void => {
+      leftBytes -= bytes
+      unsent.taken(bytes)
+    }
+    response.once('close', () => taken(leftBytes))
+    const next = (): void => {
+      while (restBytes > ANSWER_PIECE_BYTES) {
+        const start = content.length - restBytes
+        // What was written before has gone when this is called again.
+        if (start > 0) taken(Math.min(ANSWER_PIECE_BYTES, leftBytes))
+        restBytes -= ANSWER_PIECE_BYTES
+        if (response.write(content.subarray(start, start + ANSWER_PIECE_BYTES))) continue
+        response.once('drain', next)
+        return
+      }
+      response.end(content.subarray(content.length - restBytes))
+    }
+    next()
   }
 
   /** The connection is to be closed and the client still sends: it gets its answer, and is read from until it is done. */

@@ -6,6 +6,7 @@ import { CLIENT_PREFACE, FrameType, frame } from '../http2/wire.ts'
 import { ManualClock } from '../telemetry/clock.ts'
 import { Http2Connection } from './http2-connection.ts'
 import { LAST_FRAMES_TIMEOUT_MS } from './limits.ts'
+import { UnsentAnswers } from './unsent-answers.ts'
 
 /** A socket whose other end reads nothing until the test says so. */
 class HeldSocket extends Duplex {
@@ -33,7 +34,15 @@ class HeldSocket extends Duplex {
 
 function connect(clock: ManualClock): { socket: HeldSocket; connection: Http2Connection } {
   const socket = new HeldSocket()
-  const options = { peer: { address: '', certificates: [] }, clock, net: loudNet(), pingMs: undefined, serve: () => {} }
+  const unsent = new UnsentAnswers({ clock, stalled: () => {} }).open(() => {})
+  const options = {
+    peer: { address: '', certificates: [] },
+    clock,
+    net: loudNet(),
+    unsent,
+    pingMs: undefined,
+    serve: () => {},
+  }
   return { socket, connection: new Http2Connection(socket as Duplex as TLSSocket, options) }
 }
 

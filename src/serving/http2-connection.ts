@@ -15,6 +15,7 @@ import {
   MAX_REQUEST_HEADERS,
   MAX_STREAMS_PER_CONNECTION,
 } from './limits.ts'
+import type { UnsentAccount } from './unsent-answers.ts'
 
 /** Enough for the largest body without a stop; the default of 64 KiB makes large lists crawl. */
 const streamWindowBytes = 1024 * 1024
@@ -25,6 +26,8 @@ export interface Http2ConnectionOptions {
   readonly clock: Clock
   readonly net: SafetyNet
   readonly pingMs: number | undefined
+  /** What waits for the client. */
+  readonly unsent: UnsentAccount
   readonly serve: (exchange: StreamingExchange) => void | Promise<void>
 }
 
@@ -85,12 +88,14 @@ export class Http2Connection implements WatchedSession {
   }
 
   #events(): SessionEvents {
+    const { unsent } = this.#options
     return {
       onStream: (stream, fields, hasBody) => this.#begin(stream, fields, hasBody),
       onPeerLimit: () => {},
       // A client that is about to go: what it has asked for is answered, then there is nobody left.
       onGoAway: () => this.close(),
       onPong: (payload) => this.#pings.answered(payload),
+      onQueued: (bytes) => (bytes > 0 ? unsent.add(bytes) : unsent.taken(-bytes)),
       onFailure: () => this.#end(),
     }
   }
@@ -110,7 +115,7 @@ export class Http2Connection implements WatchedSession {
       },
     })
     // Served when the stream knows its handler, and all that came in one piece has been read.
-    process.nextTick(() => this.#serve(exchange))
+    process.nextTick(() => this.#guard(() => this.#options.unsent.whenRoom(() => this.#serve(exchange))))
     return exchange
   }
 

@@ -21,6 +21,22 @@ export const CONNECTION_CHECK_MS = 5_000
  * once resets it, which may overtake the answer. As kube-apiserver has it.
  */
 export const EARLY_ANSWER_LINGER_MS = 500
+/** Bytes of answers that wait for the client of one connection: some large lists. Its further requests wait until it has read. */
+export const MAX_UNSENT_BYTES_PER_CONNECTION = 16 * 1024 * 1024
+/** The same of all connections of a listener. Beyond it all requests wait, and those who do not read are cut without delay. */
+export const MAX_UNSENT_ANSWER_BYTES = 256 * 1024 * 1024
+/** A connection with as much to read... */
+export const STALLED_READER_BYTES = 1024 * 1024
+/** ...whose client reads less than `MIN_READ_BYTES` in this time is cut: the slowest links that are of any use carry that in a few seconds. */
+export const STALLED_READER_MS = 30_000
+/** The same while others wait for the memory: a link may stop for a moment, no longer. */
+export const STALLED_READER_UNDER_PRESSURE_MS = 2_000
+/** How often both are looked at. */
+export const STALLED_READER_CHECK_MS = 1_000
+/** Less than this is no headway: a client that takes a byte now and then does not read. */
+export const MIN_READ_BYTES = 16 * 1024
+/** HTTP/1.1: a body goes to the connection in pieces of this size, so that it can be seen whether its client reads. */
+export const ANSWER_PIECE_BYTES = 64 * 1024
 /** HTTP/2: from the end of a connection to its last byte. A slow client has read by then what was under way to it; one that reads nothing would keep it for good. */
 export const LAST_FRAMES_TIMEOUT_MS = 30_000
 /** A connection without a request under way; clients keep theirs as long. As kube-apiserver has it. */

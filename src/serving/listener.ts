@@ -28,6 +28,7 @@ import {
   MAX_REQUEST_HEADERS,
   TCP_KEEPALIVE_MS,
 } from './limits.ts'
+import { type UnsentAccount, UnsentAnswers } from './unsent-answers.ts'
 
 export interface TlsFiles {
   readonly cert: string
@@ -54,6 +55,10 @@ export interface ListenerOptions {
   readonly handshakeFailed: () => void
   /** A connection that was closed at once, because too many were open. */
   readonly connectionRefused: () => void
+  /** A connection that was cut because its client does not read what it has asked for. */
+  readonly readerStalled: (unsentBytes: number) => void
+  /** Of all answers that wait for their clients; fewer than the default, for tests. */
+  readonly maxUnsentBytes?: number
   serve(exchange: StreamingExchange): void | Promise<void>
   /** Absent: a request to switch protocols is served like any other. */
   readonly upgrade?: (exchange: UpgradeExchange) => void | Promise<void>
@@ -69,11 +74,15 @@ export class Listener implements Part {
   readonly #sockets = new Set<Socket>()
   /** HTTP/1.1: the last answer of each connection. */
   readonly #answers = new WeakMap<Socket, ServerResponse>()
+  readonly #unsent: UnsentAnswers
+  readonly #accounts = new WeakMap<Socket, UnsentAccount>()
   #isStopping = false
   #server: Server | undefined
 
   constructor(options: ListenerOptions) {
     this.#options = options
+    const { clock, readerStalled: stalled, maxUnsentBytes: maxBytes } = options
+    this.#unsent = new UnsentAnswers({ clock, stalled, ...(maxBytes === undefined ? {} : { maxBytes }) })
   }
 
   get address(): ListenAddress {
@@ -149,11 +158,21 @@ export class Listener implements Part {
     net.watch(request, 'request', cut)
     net.watch(response, 'request', cut)
     const guard = net.guard('request', cut)
-    guard(() =>
-      this.#options.serve(
-        new Http1Exchange(request, response, { peer: peerOf(request.socket as TLSSocket), clock, guard }),
-      ),
-    )
+    const unsent = this.#accountOf(request.socket)
+    const peer = peerOf(request.socket as TLSSocket)
+    const exchange = new Http1Exchange(request, response, { peer, clock, guard, unsent })
+    unsent.whenRoom(() => {
+      if (!exchange.ending.aborted) guard(() => this.#options.serve(exchange))
+    })
+  }
+
+  #accountOf(socket: Socket): UnsentAccount {
+    let account = this.#accounts.get(socket)
+    if (account === undefined) {
+      account = this.#unsent.open(() => void socket.destroy())
+      this.#accounts.set(socket, account)
+    }
+    return account
   }
 
   #adopt(socket: TLSSocket): void {
@@ -163,15 +182,15 @@ export class Listener implements Part {
     socket.setNoDelay(true)
     // HTTP/2 has its pings; upgraded connections and watches of HTTP/1.1 have nothing else.
     socket.setKeepAlive(true, TCP_KEEPALIVE_MS)
+    const account = this.#accountOf(socket)
+    socket.once('close', () => account.close())
     socket.once('close', () => this.#sockets.delete(socket))
   }
 
   #adoptHttp2(socket: TLSSocket): void {
-    const connection = new Http2Connection(socket, {
-      ...this.#options,
-      pingMs: this.#options.pingMs,
-      peer: peerOf(socket),
-    })
+    const { pingMs } = this.#options
+    const unsent = this.#accountOf(socket)
+    const connection = new Http2Connection(socket, { ...this.#options, pingMs, peer: peerOf(socket), unsent })
     this.#http2.add(connection)
     socket.once('close', () => this.#http2.delete(connection))
     if (this.#isStopping) connection.close()
@@ -184,7 +203,7 @@ export class Listener implements Part {
       // No more a connection that waits for its next request.
       this.#answers.delete(socket)
       const guard = net.guard('request', () => void socket.destroy())
-      const options = { clock: this.#options.clock, guard }
+      const options = { clock: this.#options.clock, guard, unsent: this.#accountOf(socket) }
       const exchange = hasTooManyHeaders(request) ? undefined : upgradeOf([request, socket, head], options)
       if (exchange === undefined) socket.destroy()
       else guard(() => upgrade(exchange))

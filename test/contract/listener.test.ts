@@ -38,6 +38,7 @@ describe('the listener', () => {
       maxConnections,
       handshakeFailed: () => counts.handshakes++,
       connectionRefused: () => counts.refused++,
+      readerStalled: () => {},
       serve: (exchange) => void serve(exchange),
     })
     running = await listener.start(new AbortController().signal)

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { ApiServer } from '../../src/apiserver/api-server.ts'
+import { ApiServer, type ApiServerSettings } from '../../src/apiserver/api-server.ts'
 import { REPLACEABLE_CONTROLLERS, type ReplaceableController } from '../../src/apiserver/controllers/replaceable.ts'
 import { MemoryStore } from '../../src/apiserver/storage/memory-store.ts'
 import {
@@ -37,6 +37,7 @@ export interface OwnApiServer {
 /** Without the controllers that a kube-controller-manager would bring, unless a test needs them. */
 export async function startOwnApiServer(
   skippedControllers: readonly ReplaceableController[] = REPLACEABLE_CONTROLLERS,
+  changes: Partial<ApiServerSettings> = {},
 ): Promise<OwnApiServer> {
   const folder = mkdtempSync(join(tmpdir(), 'causeway-hub-'))
   const server = new ApiServer({
@@ -51,6 +52,7 @@ export async function startOwnApiServer(
     sharesStore: false,
     skippedControllers,
     openStore: () => Promise.resolve(new MemoryStore(systemClock)),
+    ...changes,
   })
   const running = await server.start(new AbortController().signal, (cause) => {
     throw cause

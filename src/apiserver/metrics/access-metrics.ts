@@ -9,6 +9,7 @@ const otherUser = 'other'
 
 export class AccessMetrics {
   readonly #handshakeErrors: Counter
+  readonly #stalledReaders: Counter
   readonly #refusedConnections: Counter
   readonly #attempts: Counter
   readonly #userRequests: Counter
@@ -19,6 +20,11 @@ export class AccessMetrics {
     this.#handshakeErrors = new Counter({
       name: 'apiserver_tls_handshake_errors_total',
       help: 'Connections that ended before their TLS handshake did.',
+      registers,
+    })
+    this.#stalledReaders = new Counter({
+      name: 'causeway_apiserver_stalled_readers_total',
+      help: 'Connections cut because their clients do not read what they have asked for.',
       registers,
     })
     this.#refusedConnections = new Counter({
@@ -52,6 +58,10 @@ export class AccessMetrics {
 
   connectionRefused(): void {
     this.#refusedConnections.inc()
+  }
+
+  readerStalled(): void {
+    this.#stalledReaders.inc()
   }
 
   authenticated(result: AuthenticationResult, userName?: string): void {

@@ -2,7 +2,9 @@
  * The configuration of `causeway apiserver`.
  */
 import { AUTHORIZATION_MODES, DEFAULT_AUTHORIZATION_MODES } from '../../apiserver/auth/mode-names.ts'
+import { DEFAULT_CONNECTIONS_PER_ADDRESS } from '../../apiserver/connection-limit.ts'
 import { REPLACEABLE_CONTROLLERS } from '../../apiserver/controllers/replaceable.ts'
+import { MAX_CONNECTIONS } from '../../serving/limits.ts'
 import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, optional, type Role, type ValuesOf } from './option.ts'
 import { filePath, integer, listenAddress, listOf, oneOf, onOff, orderOf, outputPath, text } from './values.ts'
@@ -22,6 +24,12 @@ const options = {
     type: integer(0, 65_535),
     default: '6443',
     description: 'port for HTTPS; 0 picks a free one',
+  }),
+  maxConnectionsPerAddress: option({
+    type: integer(0, MAX_CONNECTIONS),
+    default: String(DEFAULT_CONNECTIONS_PER_ADDRESS),
+    description:
+      'connections that one address may have open; hubs and load balancers are one address for all behind them; 0 for no limit',
   }),
   certNames: option({
     type: listOf(text),

@@ -29,6 +29,7 @@ export interface EndpointMetrics {
   limited(limit: string): void
   handshakeFailed(): void
   connectionRefused(): void
+  readerStalled(): void
 }
 
 const requestLabels = ['verb', 'group', 'client', 'code'] as const
@@ -55,6 +56,7 @@ export function createEndpointMetrics(registry: Registry, numbers: () => Endpoin
     limited: (limit) => limited.inc({ limit }),
     handshakeFailed: () => connections.inc({ reason: 'handshake' }),
     connectionRefused: () => connections.inc({ reason: 'limit' }),
+    readerStalled: () => connections.inc({ reason: 'stalled' }),
   }
 }
 
@@ -93,7 +95,7 @@ function createCounters(registers: Registry[]) {
     }),
     connections: new Counter({
       name: 'causeway_edge_endpoint_connections_refused_total',
-      help: 'Connections that never came to a request, by reason: handshake or limit.',
+      help: 'Connections that never came to a request (handshake, limit) or were cut because the client does not read (stalled).',
       labelNames: ['reason'],
       registers,
     }),

@@ -7,6 +7,7 @@ import type { Registry } from 'prom-client'
 import { type Certificate, certificatePem } from '../../identity/certificate.ts'
 import type { CertificatePair } from '../../identity/pair-file.ts'
 import { Listener, type TlsFiles } from '../../serving/listener.ts'
+import { stalledReaderLog } from '../../serving/stalled-reader-log.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
@@ -89,6 +90,7 @@ export class Endpoint implements Part {
   readonly #limits: CallerLimits
   readonly #service: RequestService
   readonly #ended = new AbortController()
+  readonly #tellStalled: (unsentBytes: number) => void
   #cancelRetry = (): void => {}
   /** Openings follow one another, so that no address is opened twice. */
   #opening: Promise<void> = Promise.resolve()
@@ -103,6 +105,7 @@ export class Endpoint implements Part {
       running: undefined,
       failure: undefined,
     }))
+    this.#tellStalled = stalledReaderLog(this.#logger, clock)
     this.#limits = new CallerLimits(clock)
     this.#metrics = createEndpointMetrics(registry, () => {
       const { short, long, upgrade } = this.#service.inFlight
@@ -213,6 +216,10 @@ export class Endpoint implements Part {
       maxConnectionsPerAddress: this.#options.maxConnectionsPerAddress ?? MAX_CONNECTIONS_PER_ADDRESS,
       handshakeFailed: () => this.#metrics.handshakeFailed(),
       connectionRefused: () => this.#metrics.connectionRefused(),
+      readerStalled: (unsentBytes) => {
+        this.#metrics.readerStalled()
+        this.#tellStalled(unsentBytes)
+      },
       serve: (exchange) => this.#service.serve(exchange),
       upgrade: (exchange) => this.#service.upgrade(exchange),
     })

@@ -1,0 +1,15 @@
+/** Tells of clients that were cut because they do not read, and no more often than somebody can read it. */
+import type { Clock } from '../telemetry/clock.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { TokenBucket } from '../telemetry/token-bucket.ts'
+
+/** Lines in the log; the metric counts all. */
+export const STALLED_READERS_LOGGED_PER_SECOND = 1
+
+export function stalledReaderLog(logger: Logger, clock: Clock): (unsentBytes: number) => void {
+  const lines = new TokenBucket(STALLED_READERS_LOGGED_PER_SECOND, clock.monotonicMs())
+  return (unsentBytes) => {
+    if (lines.take(clock.monotonicMs()))
+      logger.warn({ unsentBytes }, 'a client does not read what it has asked for; its connection was cut')
+  }
+}

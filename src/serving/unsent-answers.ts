@@ -1,0 +1,189 @@
+/**
+ * What answers wait for in memory: clients that read. Each connection of a listener has an account of the bytes it has yet to
+ * take. Above its limit nothing more is served on it, and when the listener has more than its limit, on none; a connection that
+ * makes no headway is cut, at once where others wait for its memory. A slow client that reads on is left alone.
+ */
+import type { Clock } from '../telemetry/clock.ts'
+import {
+  MAX_UNSENT_ANSWER_BYTES,
+  MAX_UNSENT_BYTES_PER_CONNECTION,
+  MIN_READ_BYTES,
+  STALLED_READER_BYTES,
+  STALLED_READER_CHECK_MS,
+  STALLED_READER_MS,
+  STALLED_READER_UNDER_PRESSURE_MS,
+} from './limits.ts'
+
+export interface UnsentAnswersOptions {
+  readonly clock: Clock
+  /** A connection was cut because its client does not read. */
+  readonly stalled: (unsentBytes: number) => void
+  /** Fewer than the default, for tests. */
+  readonly maxBytes?: number
+}
+
+export class UnsentAnswers {
+  readonly #options: UnsentAnswersOptions
+  readonly #maxBytes: number
+  readonly #accounts = new Set<UnsentAccount>()
+  /** Those that hold requests back. */
+  readonly #waiting = new Set<UnsentAccount>()
+  #bytes = 0
+  #isCheckPlanned = false
+
+  constructor(options: UnsentAnswersOptions) {
+    this.#options = options
+    this.#maxBytes = options.maxBytes ?? MAX_UNSENT_ANSWER_BYTES
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get hasRoom(): boolean {
+    return this.#bytes < this.#maxBytes
+  }
+
+  /** For a new connection, which `cut` ends. */
+  open(cut: () => void): UnsentAccount {
+    const account = new UnsentAccount(this, cut)
+    this.#accounts.add(account)
+    return account
+  }
+
+  nowMs(): number {
+    return this.#options.clock.monotonicMs()
+  }
+
+  /** Negative where it has been taken. */
+  changed(account: UnsentAccount, bytes: number): void {
+    this.#bytes += bytes
+    if (bytes > 0) this.#planCheck()
+    else this.#goOn(account)
+  }
+
+  wait(account: UnsentAccount): void {
+    this.#waiting.add(account)
+    this.#planCheck()
+  }
+
+  closed(account: UnsentAccount): void {
+    this.#accounts.delete(account)
+    this.#waiting.delete(account)
+  }
+
+  /** Who has read is served at once; the others at the next check, for looking at all of them each time would cost too much. */
+  #goOn(account: UnsentAccount): void {
+    if (this.#waiting.has(account) && account.goOn()) this.#waiting.delete(account)
+  }
+
+  #planCheck(): void {
+    if (this.#isCheckPlanned) return
+    this.#isCheckPlanned = true
+    this.#options.clock.schedule(STALLED_READER_CHECK_MS, () => this.#check())
+  }
+
+  #check(): void {
+    this.#isCheckPlanned = false
+    if (this.#bytes > 0 || this.#waiting.size > 0) this.#planCheck()
+    const nowMs = this.nowMs()
+    for (const account of this.#accounts)
+      if (account.isStalled(nowMs, STALLED_READER_MS, STALLED_READER_BYTES)) this.#cut(account)
+    if (!this.hasRoom) this.#makeRoom(nowMs)
+    for (const each of [...this.#waiting]) this.#goOn(each)
+  }
+
+  /** Others wait: whoever holds most without reading goes first. */
+  #makeRoom(nowMs: number): void {
+    const stalled = [...this.#accounts].filter((each) => each.isStalled(nowMs, STALLED_READER_UNDER_PRESSURE_MS, 1))
+    for (const account of stalled.toSorted((one, other) => other.bytes - one.bytes)) {
+      if (this.hasRoom) return
+      this.#cut(account)
+    }
+  }
+
+  #cut(account: UnsentAccount): void {
+    this.#options.stalled(account.bytes)
+    account.cut()
+  }
+}
+
+/** Of one connection. */
+export class UnsentAccount {
+  readonly #all: UnsentAnswers
+  readonly cut: () => void
+  #held: (() => void)[] = []
+  #bytes = 0
+  #readBytes = 0
+  #isClosed = false
+  /** When it was last seen to read, and how much it had read then. */
+  #seenMs = 0
+  #seenBytes = 0
+
+  constructor(all: UnsentAnswers, cut: () => void) {
+    this.#all = all
+    this.cut = cut
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Waits for its client from now on. */
+  add(bytes: number): void {
+    if (this.#isClosed || bytes === 0) return
+    if (this.#bytes === 0) this.#see(this.#all.nowMs())
+    this.#bytes += bytes
+    this.#all.changed(this, bytes)
+  }
+
+  /** Has been taken, or is not sent any more. */
+  taken(bytes: number): void {
+    if (this.#isClosed || bytes === 0) return
+    this.#bytes -= bytes
+    this.#readBytes += bytes
+    this.#all.changed(this, -bytes)
+  }
+
+  /** Serves a request: now, or when there is room for its answer. */
+  whenRoom(serve: () => void): void {
+    if (this.#held.length === 0 && this.#hasRoom) {
+      serve()
+      return
+    }
+    this.#held.push(serve)
+    this.#all.wait(this)
+  }
+
+  /** Serves what was held back, as far as there is room; true if nothing is left. */
+  goOn(): boolean {
+    while (this.#held.length > 0 && this.#hasRoom) this.#held.shift()?.()
+    return this.#held.length === 0
+  }
+
+  /** Nothing of `minBytes` or more has become appreciably less for so long. */
+  isStalled(nowMs: number, durationMs: number, minBytes: number): boolean {
+    if (this.#bytes < minBytes) return false
+    if (this.#readBytes - this.#seenBytes >= MIN_READ_BYTES) this.#see(nowMs)
+    return nowMs - this.#seenMs >= durationMs
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    const bytes = this.#bytes
+    this.#isClosed = true
+    this.#held = []
+    this.#bytes = 0
+    this.#all.closed(this)
+    if (bytes > 0) this.#all.changed(this, -bytes)
+  }
+
+  get #hasRoom(): boolean {
+    return this.#bytes < MAX_UNSENT_BYTES_PER_CONNECTION && this.#all.hasRoom
+  }
+
+  #see(nowMs: number): void {
+    this.#seenMs = nowMs
+    this.#seenBytes = this.#readBytes
+  }
+}
