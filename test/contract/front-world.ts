@@ -7,12 +7,14 @@ import { join } from 'node:path'
 import { Registry } from 'prom-client'
 import { onTestFinished, vi } from 'vitest'
 import { ConnectFront, type ConnectFrontOptions } from '../../src/hub/fronts/connect-front.ts'
+import type { FrontHandler } from '../../src/hub/fronts/front-client.ts'
 import { type FrontAddress, FrontListener } from '../../src/hub/fronts/front-listener.ts'
 import { createFrontMetrics } from '../../src/hub/fronts/metrics.ts'
 import type { RouteDialer } from '../../src/hub/routing/route-dialer.ts'
 import { ManualClock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
-import { createLogger } from '../../src/telemetry/logger.ts'
+import { createLogger, type Logger } from '../../src/telemetry/logger.ts'
+import type { SafetyNet } from '../../src/telemetry/safety-net.ts'
 import { removeFolder } from '../remove-folder.ts'
 import { loudNet } from './loud-net.ts'
 
@@ -21,6 +23,9 @@ export const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
 
 export interface FrontWorldOptions extends Pick<ConnectFrontOptions, 'maxPendingDials'> {
   readonly dial: RouteDialer['dial']
+  /** Instead of one into which nothing may fall. */
+  readonly net?: (logger: Logger, registry: Registry) => SafetyNet
+  readonly handler?: FrontHandler
   readonly maxConnections?: number
   /** A unix socket unless given. */
   readonly address?: FrontAddress
@@ -56,10 +61,10 @@ export async function startFront(options: FrontWorldOptions): Promise<FrontWorld
     ...(maxPendingDials === undefined ? {} : { maxPendingDials }),
   })
   const listener = new FrontListener({
-    net: loudNet(),
+    net: options.net?.(logger, registry) ?? loudNet(),
     front: ConnectFront.label,
     address,
-    handler: (socket, client) => front.serve(socket, client),
+    handler: options.handler ?? ((socket, client) => front.serve(socket, client)),
     clock,
     metrics,
     logger,

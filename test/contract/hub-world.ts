@@ -32,7 +32,8 @@ import { generateKeys, type KeyPair, privateKeyPem } from '../../src/identity/ke
 import { nodeSubject } from '../../src/identity/node-name.ts'
 import { ManualClock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
-import { componentLogger, createLogger } from '../../src/telemetry/logger.ts'
+import { componentLogger, createLogger, type Logger } from '../../src/telemetry/logger.ts'
+import type { SafetyNet } from '../../src/telemetry/safety-net.ts'
 import { FakeCluster, makeCa } from './fake-cluster.ts'
 import { loudNet } from './loud-net.ts'
 
@@ -40,6 +41,8 @@ const hourMs = 60 * 60 * 1000
 export const SERVER_NAME = 'hub.example'
 
 export interface HubWorldOptions {
+  /** Instead of one into which nothing may fall. */
+  readonly net?: (logger: Logger, registry: Registry) => SafetyNet
   readonly failures?: ConstructorParameters<typeof FailureLimiter>[1]
   readonly gate?: WorkGate
   readonly limits?: ConnectionLimits
@@ -81,6 +84,7 @@ export async function startHub(options: HubWorldOptions = {}): Promise<HubWorld>
     destination: { write: (line) => log.push(JSON.parse(line) as Record<string, unknown>) },
   })
   const registry = new Registry()
+  const net = options.net?.(logger, registry) ?? loudNet()
   const gate = options.gate ?? new WorkGate()
   const metrics = createServingMetrics(registry)
   const attempts = new Attempts({
@@ -94,12 +98,12 @@ export async function startHub(options: HubWorldOptions = {}): Promise<HubWorld>
   const routes = [...CA_ROUTES, edge, nodeRoute({ clock, attempts }), ...(options.routes ?? [])]
   const { upgrade, tunnel, handshakeTimeoutMs } = options
   const listener = new HubListener({
-    net: loudNet(),
+    net,
     name: 'hub-listener',
     address: { host: '127.0.0.1', port: 0 },
     choose: options.choose?.(door) ?? (() => door),
     http: createHttpService({
-      net: loudNet(),
+      net,
       routes: new HttpRoutes({ routes, clock, metrics, logger }),
       clock,
       logger,
