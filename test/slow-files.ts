@@ -30,4 +30,6 @@ export const slowFiles: readonly string[] = [
   'src/identity/hostile.test.ts',
   'test/contract/store-lmdb.test.ts',
   'test/contract/walker-properties.test.ts',
+  // Takes modules apart that others share.
+  'test/attack/apiserver-faults.test.ts',
 ]
