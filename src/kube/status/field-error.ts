@@ -59,8 +59,19 @@ export function duplicateField(field: string, badValue: unknown): FieldError {
 }
 
 export function notSupportedField(field: string, badValue: unknown, supported: readonly string[]): FieldError {
-  const detail = supported.length === 0 ? '' : `supported values: ${supported.map(goQuote).join(', ')}`
-  return { type: 'FieldValueNotSupported', field, badValue, detail }
+  return { type: 'FieldValueNotSupported', field, badValue, detail: supportedText(supported) }
+}
+
+/** One list of supported values stands behind any number of errors. */
+const supportedTexts = new WeakMap<readonly string[], string>()
+
+function supportedText(supported: readonly string[]): string {
+  let text = supportedTexts.get(supported)
+  if (text === undefined) {
+    text = supported.length === 0 ? '' : `supported values: ${supported.map(goQuote).join(', ')}`
+    supportedTexts.set(supported, text)
+  }
+  return text
 }
 
 export function forbiddenField(field: string, detail: string): FieldError {
