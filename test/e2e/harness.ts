@@ -166,7 +166,7 @@ export async function endAll(): Promise<void> {
 }
 
 /** A variable of the developer's shell must not decide a test, and no test touches the interfaces of the machine. */
-function environmentWithoutOurs(): NodeJS.ProcessEnv {
+export function environmentWithoutOurs(): NodeJS.ProcessEnv {
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith('CAUSEWAY_'))
   const endpoint = { CAUSEWAY_EDGE_ENDPOINT_ADDRESS: 'none', CAUSEWAY_EDGE_ENDPOINT_PORT: '0' }
   return { ...Object.fromEntries(others), ...endpoint }

@@ -1,6 +1,7 @@
 /** The limit that every request must keep: for how long one turn of the event loop may keep the others waiting. */
 import { expect } from 'vitest'
 import type { Measured, MeteredServer, Sent } from './metered-server.ts'
+import type { RecordedTurn } from './record.ts'
 
 /** Of processor time: people notice no less, and watches and heartbeats live with ten times as much. */
 export const MAX_TURN_MS = 100
@@ -18,4 +19,9 @@ export async function expectShortTurns(server: MeteredServer, name: string, sent
   }
   expect([name, best?.longestTurnMs]).toEqual([name, expect.toSatisfy((ms: number) => ms <= MAX_TURN_MS)])
   return best as Measured
+}
+
+/** For the record: how much was sent, what came of it, and how long others waited. */
+export function recordedTurn({ path, body = '' }: Sent, { status, longestTurnMs }: Measured): RecordedTurn {
+  return { requestBytes: path.length + Buffer.byteLength(body), status, longestTurnMs }
 }

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { Agent, request } from 'undici'
 import { type Material, readMaterial } from '../../src/kube/client/connection.ts'
 import { loadKubeconfig } from '../../src/kube/index.ts'
+import { environmentWithoutOurs } from '../e2e/harness.ts'
 import { removeFolder } from '../remove-folder.ts'
 
 const command = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
@@ -60,6 +61,7 @@ export class MeteredServer {
     ]
     const child = spawn(process.execPath, ['--import', meter, command, 'apiserver', ...flags], {
       cwd: this.folder,
+      env: environmentWithoutOurs(),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     this.#child = child

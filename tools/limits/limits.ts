@@ -37,7 +37,14 @@ function evaluate(expression: string): number {
   return factors.reduce((product, factor) => product * factor, 1)
 }
 
-export function renderLimits(limits: readonly Limit[]): string {
+/** How long others waited for one request, as test/stall has measured it. */
+export interface MeasuredTurn {
+  readonly requestBytes: number
+  readonly status: number
+  readonly longestTurnMs: number
+}
+
+export function renderLimits(limits: readonly Limit[], turns: Readonly<Record<string, MeasuredTurn>>): string {
   const lines = [
     '# Limits',
     '',
@@ -50,7 +57,26 @@ export function renderLimits(limits: readonly Limit[]): string {
     const rows = limits.filter(({ file }) => folderOf(file) === folder)
     for (const limit of rows) lines.push(`| \`${limit.name}\` | ${formatValue(limit)} | ${limit.reason} |`)
   }
+  lines.push(...renderTurns(turns))
   return `${lines.join('\n')}\n`
+}
+
+function renderTurns(turns: Readonly<Record<string, MeasuredTurn>>): string[] {
+  return [
+    '',
+    '## How long a request keeps others waiting',
+    '',
+    'One thread serves everybody. The longest turn of the event loop of an API server, in processor time, while it serves one',
+    'request: `test/stall` fails above 100 ms. The numbers are those of the last recorded run, on two cores that were shared with',
+    'other work.',
+    '',
+    '| request | bytes | status | longest turn |',
+    '|---|---|---|---|',
+    ...Object.entries(turns).map(
+      ([name, { requestBytes, status, longestTurnMs }]) =>
+        `| ${name} | ${requestBytes} | ${status} | ${longestTurnMs} ms |`,
+    ),
+  ]
 }
 
 function folderOf(file: string): string {
