@@ -50,8 +50,8 @@ export function checkImmutable(value: unknown, old: unknown, path: string, detai
 }
 
 /** Whether an equal item stands before, asked for one item after another in their order. */
-export function repetitions<T>(): (item: T) => boolean {
-  const seen = new Set<T>()
+export function repetitions(): (item: string | number) => boolean {
+  const seen = new Set<string | number>()
   return (item) => {
     const isRepeated = seen.has(item)
     seen.add(item)

@@ -59,7 +59,7 @@ export function printJson(value: unknown): string {
   const text = isPlain(value, 0) ? JSON.stringify(value) : printExactly(value, 0)
   if (!escapedCharacters.test(text)) return text
   // One pass for each character: a function called for each place takes far longer where there are many.
-  return escapes.reduce((escaped, [character, escape]) => escaped.replaceAll(character, escape), text)
+  return escapes.reduce((escaped, [character, sequence]) => escaped.replaceAll(character, sequence), text)
 }
 
 /**

@@ -100,7 +100,7 @@ function conditionKey(condition: Fields): string {
 function checkRequest(csr: Fields, old: Fields | undefined): FieldError[] {
   const spec = struct(csr, 'spec') ?? {}
   const listed = texts(spec, 'usages')
-  const isRepeated = repetitions<string>()
+  const isRepeated = repetitions()
   const sameUsages = sameValue(struct(old, 'spec')?.['usages'], spec['usages']) && old !== undefined
   const seconds = integer(spec, 'expirationSeconds')
   const short = 'may not specify a duration less than 600 seconds (10 minutes)'

@@ -100,7 +100,7 @@ function checkResources(resources: readonly string[], path: string): FieldError[
 function checkReviewVersions(hook: Fields, path: string): FieldError[] {
   const versions = texts(hook, 'admissionReviewVersions')
   if (versions.length === 0) return [requiredField(path, `must specify one of ${reviewVersions.join(', ')}`)]
-  const isRepeated = repetitions<string>()
+  const isRepeated = repetitions()
   const errors = checkEach(versions, path, (version, at) =>
     isRepeated(version) ? [invalidField(at, version, 'duplicate version')] : checkName(version, at, dns1035Label),
   )

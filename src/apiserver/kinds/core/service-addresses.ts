@@ -50,7 +50,7 @@ function checkPrimary(primary: string, addresses: readonly string[]): FieldError
 
 function checkFamilies(spec: Fields): FieldError[] {
   const listed = texts(spec, 'ipFamilies')
-  const isRepeated = repetitions<string>()
+  const isRepeated = repetitions()
   const errors = listed.flatMap((family, index) => {
     const at = `spec.ipFamilies[${index}]`
     const unknown = families.includes(family) ? [] : [notSupportedField(at, family, families)]

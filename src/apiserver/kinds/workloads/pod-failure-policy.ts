@@ -62,7 +62,7 @@ function checkExitCodes(codes: Fields | undefined, containerNames: ReadonlySet<s
 function checkValues(values: readonly number[], operator: string, path: string): FieldError[] {
   if (values.length === 0) return [invalidField(path, null, 'at least one value is required')]
   const errors = values.length > MAX_EXIT_CODES ? [tooManyField(path, values.length, MAX_EXIT_CODES)] : []
-  const isRepeated = repetitions<number>()
+  const isRepeated = repetitions()
   for (const [index, value] of values.entries()) {
     const at = `${path}[${index}]`
     if (operator === 'In' && value === 0) errors.push(invalidField(at, value, 'must not be 0 for the In operator'))
