@@ -57,7 +57,7 @@ export class PrivilegedGroupAuthorizer implements Authorizer {
   }
 }
 
-/** Lets everybody at some paths, health checks for instance; a path may end in `*`, its leading slash may be missing. */
+/** Lets everybody read some paths, health checks for instance; a path may end in `*`, its leading slash may be missing. */
 export class PathAuthorizer implements Authorizer {
   readonly #paths: ReadonlySet<string>
   readonly #prefixes: readonly string[]
@@ -71,7 +71,7 @@ export class PathAuthorizer implements Authorizer {
   }
 
   authorize(attributes: Attributes): Decision {
-    if (attributes.kind === 'resource') return NO_OPINION
+    if (attributes.kind === 'resource' || attributes.verb !== 'get') return NO_OPINION
     const path = withoutSlash(attributes.path)
     const allowed = this.#paths.has(path) || this.#prefixes.some((prefix) => path.startsWith(prefix))
     return allowed ? ALLOWED : NO_OPINION

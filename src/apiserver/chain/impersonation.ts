@@ -2,32 +2,25 @@
  * Lets a caller act as somebody else, if the policy allows it to impersonate each part of that identity. The answer is what
  * the other would get; the log keeps who really asked.
  */
-
+import type { RequestInfo } from '../../kube/request-info.ts'
 import { badRequest } from '../../kube/status/index.ts'
 import type { RequestHeaders } from '../../serving/exchange.ts'
 import { readExtra } from '../auth/authn/extra-headers.ts'
-import { type Authorizer, allow, type ResourceAttributes } from '../auth/authorizer.ts'
-import { serviceAccountGroups, serviceAccountOf } from '../auth/tokens/service-account-user.ts'
+import { allTexts, firstText } from '../auth/authn/header-text.ts'
+import { type Attributes, type Authorizer, allow, type ResourceAttributes } from '../auth/authorizer.ts'
 import { ANONYMOUS_USER, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP, type UserInfo } from '../auth/user.ts'
 import type { Filter } from './handler.ts'
+import { CONSTRAINED_MODES, type Mode, OLD_RIGHT, type Part, partsOfOldRight } from './impersonation-modes.ts'
 
 const extraPrefix = 'impersonate-extra-'
-
-interface Part {
-  readonly apiGroup: string
-  readonly resource: string
-  readonly subresource?: string
-  readonly namespace?: string
-  readonly name: string
-}
 
 export function withImpersonation(authorizer: Authorizer): Filter {
   return (next) => async (context) => {
     const wanted = readWanted(context.exchange.headers)
     if (wanted !== undefined) {
-      for (const part of partsOf(wanted)) allow(authorizer, attributesOf(context.user, part))
-      context.impersonator = context.user
-      context.user = withGroups(wanted)
+      const caller = context.user
+      context.user = played(authorizer, caller, wanted, context.info)
+      context.impersonator = caller
       for (const name of [...context.exchange.headers.names()]) {
         if (name.startsWith('impersonate-')) context.exchange.headers.remove(name)
       }
@@ -37,33 +30,34 @@ export function withImpersonation(authorizer: Authorizer): Filter {
 }
 
 function readWanted(headers: RequestHeaders): UserInfo | undefined {
-  const name = headers.get('impersonate-user') ?? ''
-  const uid = headers.get('impersonate-uid') ?? ''
-  const groups = headers.all('impersonate-group')
+  const name = firstText(headers, 'impersonate-user')
+  const uid = firstText(headers, 'impersonate-uid')
+  const groups = allTexts(headers, 'impersonate-group')
   const extra = readExtra(headers, extraPrefix)
   if (name !== '') return { name, uid, groups, extra }
   if (uid === '' && groups.length === 0 && Object.keys(extra).length === 0) return undefined
   throw badRequest(`requested ${JSON.stringify([...groups, ...Object.keys(extra)])} without impersonating a user name`)
 }
 
-/** Each part of the identity is a resource of its own that the caller must be allowed to impersonate. */
-function* partsOf({ name, uid, groups, extra }: UserInfo): Generator<Part> {
-  const account = serviceAccountOf(name)
-  if (account === undefined) yield { apiGroup: '', resource: 'users', name }
-  else yield { apiGroup: '', resource: 'serviceaccounts', ...account }
-  for (const group of groups) yield { apiGroup: '', resource: 'groups', name: group }
-  for (const [key, values] of Object.entries(extra)) {
-    for (const value of values)
-      yield { apiGroup: 'authentication.k8s.io', resource: 'userextras', subresource: key, name: value }
+/** Throws what the old right lacks where no mode allows it: that is the refusal that people know. */
+function played(authorizer: Authorizer, caller: UserInfo, wanted: UserInfo, info: RequestInfo): UserInfo {
+  const isAllowed = (attributes: Attributes): boolean => authorizer.authorize(attributes).verdict === 'allow'
+  for (const mode of CONSTRAINED_MODES) {
+    const parts = mode.partsOf(wanted, caller)
+    if (parts === undefined) continue
+    const onThis = { ...info, user: caller, verb: `impersonate-on:${mode.name}:${info.verb}` }
+    if ([onThis, ...parts.map((part) => attributesOf(caller, mode, part))].every(isAllowed))
+      return withGroups(wanted, mode)
   }
-  if (uid !== '') yield { apiGroup: 'authentication.k8s.io', resource: 'uids', name: uid }
+  for (const part of partsOfOldRight(wanted)) allow(authorizer, attributesOf(caller, OLD_RIGHT, part))
+  return withGroups(wanted, OLD_RIGHT)
 }
 
-function attributesOf(user: UserInfo, part: Part): ResourceAttributes {
+function attributesOf(user: UserInfo, { verb }: Mode, part: Part): ResourceAttributes {
   return {
     kind: 'resource',
     user,
-    verb: 'impersonate',
+    verb,
     apiVersion: part.apiGroup === '' ? '' : 'v1',
     subresource: '',
     namespace: '',
@@ -74,10 +68,8 @@ function attributesOf(user: UserInfo, part: Part): ResourceAttributes {
 }
 
 /** Groups that a real login would have brought along. */
-function withGroups(user: UserInfo): UserInfo {
-  const groups = [...user.groups]
-  const account = serviceAccountOf(user.name)
-  if (groups.length === 0 && account !== undefined) groups.push(...serviceAccountGroups(account.namespace))
+function withGroups(user: UserInfo, mode: Mode): UserInfo {
+  const groups = user.groups.length === 0 ? [...mode.groupsOf(user)] : [...user.groups]
   if (groups.includes(UNAUTHENTICATED_GROUP)) return { ...user, groups }
   const isAnonymous = user.name === ANONYMOUS_USER
   if (isAnonymous || !groups.includes(AUTHENTICATED_GROUP))

@@ -1,6 +1,7 @@
 /** Extra attributes of a user in headers, `X-Remote-Extra-Key: value`. Keys are percent-encoded where a name cannot hold them. */
 import type { RequestHeaders } from '../../../serving/exchange.ts'
 import type { UserInfo } from '../user.ts'
+import { headerText } from './header-text.ts'
 
 /** Two headers may name one key, in two spellings. */
 export function readExtra(headers: RequestHeaders, prefix: string): UserInfo['extra'] {
@@ -8,7 +9,7 @@ export function readExtra(headers: RequestHeaders, prefix: string): UserInfo['ex
   for (const [header, values] of headers.entries()) {
     if (!header.startsWith(prefix)) continue
     const key = decodeKey(header.slice(prefix.length))
-    extra.set(key, [...(extra.get(key) ?? []), ...values])
+    extra.set(key, [...(extra.get(key) ?? []), ...values.map(headerText)])
   }
   return Object.fromEntries(extra)
 }

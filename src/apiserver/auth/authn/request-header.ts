@@ -11,6 +11,7 @@ import type { Authentication, Authenticator } from '../authenticator.ts'
 import type { UserInfo } from '../user.ts'
 import { parsedChain } from './client-certificate.ts'
 import { readExtra } from './extra-headers.ts'
+import { allTexts, firstText } from './header-text.ts'
 
 const extraPrefix = 'x-remote-extra-'
 
@@ -51,8 +52,8 @@ export class RequestHeaderAuthenticator implements Authenticator {
 }
 
 function readUser(headers: RequestHeaders): UserInfo | undefined {
-  const name = headers.get('x-remote-user') ?? ''
+  const name = firstText(headers, 'x-remote-user')
   if (name === '') return undefined
   const extra = readExtra(headers, extraPrefix)
-  return { name, uid: headers.get('x-remote-uid') ?? '', groups: headers.all('x-remote-group'), extra }
+  return { name, uid: firstText(headers, 'x-remote-uid'), groups: allTexts(headers, 'x-remote-group'), extra }
 }

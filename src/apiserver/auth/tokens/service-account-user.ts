@@ -7,6 +7,8 @@ export const SERVICE_ACCOUNTS_GROUP = 'system:serviceaccounts'
 const prefix = 'system:serviceaccount:'
 
 const extraPrefix = 'authentication.kubernetes.io'
+/** The node on which the pod of a token runs. */
+export const NODE_NAME_EXTRA = `${extraPrefix}/node-name`
 
 export function serviceAccountUserName(namespace: string, name: string): string {
   return `${prefix}${namespace}:${name}`
@@ -56,7 +58,7 @@ function podExtra(pod: ClaimedObject | undefined): UserInfo['extra'] {
 function nodeExtra(node: ClaimedObject | undefined): UserInfo['extra'] {
   if (node === undefined || node.name === '') return {}
   return {
-    [`${extraPrefix}/node-name`]: [node.name],
+    [NODE_NAME_EXTRA]: [node.name],
     ...(node.uid === '' ? {} : { [`${extraPrefix}/node-uid`]: [node.uid] }),
   }
 }

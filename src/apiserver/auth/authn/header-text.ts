@@ -1,0 +1,26 @@
+/**
+ * Names of users in headers. A header is bytes, and comes to us with a character for each; API servers take them for UTF-8, as
+ * certificates, tokens and roles have the same names. Bytes that are none have no name that anybody could be called.
+ */
+
+import { badRequest } from '../../../kube/status/index.ts'
+import type { RequestHeaders } from '../../../serving/exchange.ts'
+
+const beyondAscii = /[^\0-\x7f]/
+
+export function headerText(value: string): string {
+  if (!beyondAscii.test(value)) return value
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(value, 'latin1'))
+  } catch (error) {
+    throw badRequest('a header of the request that names a user or a group is not valid UTF-8', { cause: error })
+  }
+}
+
+export function firstText(headers: RequestHeaders, name: string): string {
+  return headerText(headers.get(name) ?? '')
+}
+
+export function allTexts(headers: RequestHeaders, name: string): readonly string[] {
+  return headers.all(name).map(headerText)
+}
