@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AttackedServer, attackedServer } from './apiserver-world.ts'
 
 const secrets = '/api/v1/namespaces/default/secrets'
-const everything = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'
+const everything = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'
 
 let server: AttackedServer
 
@@ -133,10 +133,8 @@ describe('who may update and not create', () => {
     expect(refused).toMatchObject({ status: 403 })
     expect(refused.text).toContain('cannot create resource')
     expect(await server.ask('GET', `${leases}/new`)).toMatchObject({ status: 404 })
-    await server.create(leases, lease('known'))
-    expect(await server.ask('PUT', `${leases}/known`, { as: 'updater', body: lease('known') })).toMatchObject({
-      status: 200,
-    })
+    const known = await server.create(leases, lease('known'))
+    expect(await server.ask('PUT', `${leases}/known`, { as: 'updater', body: known })).toMatchObject({ status: 200 })
     expect(await server.ask('PUT', `${leases}/new`, { body: lease('new') })).toMatchObject({ status: 201 })
   })
 })

@@ -6,7 +6,7 @@ import type { KubeObject } from '../../kube/objects.ts'
 import { responseContentType } from '../../kube/representation.ts'
 import type { ResourceRequest } from '../../kube/request-info.ts'
 import { findResource } from '../../kube/schema/catalogue.ts'
-import { isNotFound, successStatus } from '../../kube/status/index.ts'
+import { badRequest, isNotFound, successStatus } from '../../kube/status/index.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { type Authorizer, allow } from '../auth/authorizer.ts'
 import type { RequestContext } from '../chain/handler.ts'
@@ -16,22 +16,22 @@ import type { Store } from '../storage/store.ts'
 import { readBody } from './decode-body.ts'
 import type { Item } from './item.ts'
 import { KeptNegotiations } from './kept-negotiations.ts'
-import { readCollectionOptions } from './list-options.ts'
+import { namedRevision, readCollectionOptions } from './list-options.ts'
 import { respondList } from './list-response.ts'
 import type { ObjectCache } from './object-cache.ts'
 import { type OutputContext, objectBody } from './output.ts'
 import type { Reader } from './read.ts'
-import { collectionPrefix, type Resource, storedResource } from './resource.ts'
+import { checkPlace, collectionPrefix, type Resource, storedResource } from './resource.ts'
 import { selectionOf } from './selection.ts'
 import { methodNotAllowed } from './subresources/places.ts'
 import { Watch } from './watch.ts'
 import { WatchQueue } from './watch-queue.ts'
 import { createObject } from './write/create.ts'
-import { deleteObject } from './write/delete.ts'
+import { deleteObject, isShownWhenGone } from './write/delete.ts'
 import { readDeleteOptions } from './write/delete-options.ts'
 import { readPatch } from './write/patch.ts'
 import { type Made, placeUnderName } from './write/steps.ts'
-import { updateObject } from './write/update.ts'
+import { updateObject, withoutVersion } from './write/update.ts'
 import { type WriteRequest, writeRequestOf } from './write/write-request.ts'
 import type { Writer } from './write/writer.ts'
 
@@ -56,8 +56,10 @@ export class CoreHandler {
 
   readonly handle = async (context: RequestContext): Promise<boolean> => {
     const { info } = context
-    if (info.kind !== 'resource' || findResource(info.apiGroup, info.apiVersion, info.resource) === undefined)
-      return false
+    if (info.kind !== 'resource') return false
+    const row = findResource(info.apiGroup, info.apiVersion, info.resource)
+    if (row === undefined) return false
+    checkPlace(row, info)
     if (await this.#parts.special(context, info)) return true
     const resource = storedResource(info.apiGroup, info.apiVersion, info.resource)
     // A door that the resource does not have is a path that nobody owns.
@@ -117,6 +119,7 @@ export class CoreHandler {
     const { cache, store, clock, reader } = this.#parts
     const output = this.#negotiate(context, BUILT_IN_COLLECTION, true)
     const options = readCollectionOptions({ info, query: context.query }, resource.kind, true)
+    namedRevision(options.resourceVersion)
     if (options.sendInitialEvents === true || options.resourceVersion === '') {
       await reader.catchUp(options.resourceVersion, context.signal)
     }
@@ -165,7 +168,7 @@ export class CoreHandler {
     const create = async (): Promise<Item> => {
       // So far only the update was allowed.
       allow(authorizer, { ...info, user: context.user, verb: 'create' })
-      return await createObject(writer, await produce(), request)
+      return await createObject(writer, withoutVersion(await produce()), request)
     }
     const { item, created } = await updateObject(writer, request, produce, allowsCreate ? create : undefined)
     await this.#sendItem(context, created ? 201 : 200, item, resource, output)
@@ -188,7 +191,8 @@ export class CoreHandler {
     const base = writeRequestOf(context, resource)
     const request = { ...base, dryRun: base.dryRun || dryRun }
     const { outcome, item } = await deleteObject(this.#parts.writer, request, options)
-    if (outcome === 'waiting') return await this.#sendItem(context, 200, item, resource, output)
+    if (outcome === 'waiting' || isShownWhenGone(resource))
+      return await this.#sendItem(context, 200, item, resource, output)
     const { name, uid } = item.object().metadata ?? {}
     const details = { name: name ?? '', group: resource.group, kind: resource.row.resource, uid: uid ?? '' }
     const { encoding } = output.representation
@@ -202,6 +206,9 @@ export class CoreHandler {
     const options = readCollectionOptions({ info, query: context.query }, resource.kind, false)
     const { items, metadata } = await this.#parts.reader.list(resource, info.namespace, options, context.signal)
     const base = writeRequestOf(context, resource)
+    // Only what a path names is deleted: there is no deletion from all namespaces at once.
+    if (resource.namespaced && info.namespace === '' && items.length > 0)
+      throw badRequest('Namespace parameter required.')
     for (const item of items) {
       const { name = '', namespace: itemNamespace = '' } = item.object().metadata ?? {}
       const request = { ...base, name, namespace: itemNamespace, dryRun: base.dryRun || dryRun }

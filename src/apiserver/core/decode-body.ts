@@ -12,6 +12,7 @@ import type { RequestContext } from '../chain/handler.ts'
 import { isEmbeddedKind, withEmbeddedKinds } from '../kinds/embedded-kinds.ts'
 import { parseYamlBody } from './decode-yaml.ts'
 import { MAX_BODY_VALUES, scanJson } from './scan-json.ts'
+import { type FieldValidation, readWriteOptions } from './write/write-options.ts'
 
 /** What an API server takes; etcd refuses objects of half the size. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024
@@ -25,8 +26,6 @@ export interface ExpectedKind {
   /** Further versions of the same shape that a body may be written in. */
   readonly alsoAccepts?: readonly string[]
 }
-
-export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
 
 /** A body as it came, and what its sender said about it. */
 export interface RequestBody {
@@ -52,7 +51,7 @@ export async function readBodyBytes(context: RequestContext, maxBytes = MAX_BODY
 
 export async function readBody(context: RequestContext, maxBytes = MAX_BODY_BYTES): Promise<RequestBody> {
   const encoding = negotiateBody(context.exchange.headers.get('content-type'))
-  const validation = fieldValidationOf(context)
+  const validation = readWriteOptions(context)
   return { bytes: await readBodyBytes(context, maxBytes), encoding, validation }
 }
 
@@ -111,15 +110,6 @@ function problemsOf(kind: string, dropped: readonly string[], duplicates: readon
     ...unknown.map((name) => `unknown field ${JSON.stringify(name)}`),
     ...duplicates.map((name) => `duplicate field ${JSON.stringify(name)}`),
   ]
-}
-
-export function fieldValidationOf({ query }: Pick<RequestContext, 'query'>): FieldValidation {
-  const value = query.first('fieldValidation') ?? ''
-  if (value === '') return 'Warn'
-  if (value === 'Ignore' || value === 'Warn' || value === 'Strict') return value
-  throw badRequest(
-    `fieldValidation: Unsupported value: ${JSON.stringify(value)}: supported values: "Ignore", "Strict", "Warn"`,
-  )
 }
 
 function decode(body: Buffer, text: string, encoding: Encoding, expected: ExpectedKind): KubeObject {

@@ -6,7 +6,7 @@ import { type HealthChecks, type HealthQuestion, renderHealth } from '../../tele
 import type { Delegate } from '../delegation/delegate.ts'
 import { respond } from '../serving/respond.ts'
 
-const endpoints = /^\/(livez|readyz|healthz)(?:\/([^/]+))?\/?$/
+const endpoints = /^\/(livez|readyz|healthz)(?:\/([^/]+))?$/
 
 export function healthHandler(health: HealthChecks, registry: Registry): Delegate {
   return async (context) => {

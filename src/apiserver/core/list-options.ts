@@ -25,7 +25,7 @@ import { selectableFields } from './selectable-fields.ts'
 
 /** A request for a collection, as it was read at the door. */
 export interface CollectionReading {
-  readonly info: Pick<ResourceRequest, 'name'>
+  readonly info: Pick<ResourceRequest, 'name' | 'isWatchPath'>
   readonly query: RequestQuery
 }
 
@@ -61,7 +61,9 @@ export function readCollectionOptions(
     allowBookmarks: flagParameter(query, 'allowWatchBookmarks') === true,
     timeoutSeconds: integerParameter(query, 'timeoutSeconds'),
   }
-  const errors = isWatch ? watchErrors(options) : listErrors(options)
+  // The old paths of watches are judged by their query, as lists: so does the real one.
+  const isJudgedAsWatch = info.isWatchPath ? query.isSet('watch') : isWatch
+  const errors = isJudgedAsWatch ? watchErrors(options) : listErrors(options)
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', errors)
   return options
 }
@@ -118,18 +120,25 @@ function listErrors(options: CollectionOptions): FieldError[] {
 }
 
 function watchErrors(options: CollectionOptions): FieldError[] {
-  const { resourceVersionMatch: match, sendInitialEvents } = options
+  const { sendInitialEvents, continueToken } = options
+  const match = matchOfWatch(options)
   const errors: FieldError[] = []
-  if (match !== '' && sendInitialEvents === undefined) {
-    const why = 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'
-    errors.push(forbiddenField('resourceVersionMatch', why))
+  const forbid = (why: string): void => void errors.push(forbiddenField('resourceVersionMatch', why))
+  if (sendInitialEvents !== undefined && match !== 'NotOlderThan') {
+    forbid('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan')
   }
-  if (sendInitialEvents !== undefined && match === '') {
-    const why = 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'
-    errors.push(forbiddenField('resourceVersionMatch', why))
+  if (match === '') return errors
+  if (sendInitialEvents === undefined && options.resourceVersionMatch !== '') {
+    forbid('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided')
   }
-  if (sendInitialEvents !== undefined && match !== '' && match !== 'NotOlderThan') {
-    errors.push(notSupportedField('resourceVersionMatch', match, ['NotOlderThan']))
-  }
+  if (match !== 'NotOlderThan') errors.push(notSupportedField('resourceVersionMatch', match, ['NotOlderThan']))
+  if (continueToken !== '') forbid('resourceVersionMatch is forbidden when continue is provided')
   return errors
+}
+
+/** A watch from nowhere begins with what there is, and counts as if it had said so. */
+function matchOfWatch({ resourceVersionMatch, resourceVersion, sendInitialEvents }: CollectionOptions): string {
+  const isFromNowhere = resourceVersion === '' || resourceVersion === '0'
+  if (resourceVersionMatch !== '' || sendInitialEvents !== undefined || !isFromNowhere) return resourceVersionMatch
+  return 'NotOlderThan'
 }

@@ -3,10 +3,10 @@ import type { RequestQuery } from '../../kube/request-query.ts'
 import { parseInt64 } from '../../kube/selectors/label-requirement.ts'
 import { badRequest } from '../../kube/status/index.ts'
 
-/** Undefined where the parameter is missing or empty. */
+/** Undefined where the parameter is missing; empty is no number. */
 export function integerParameter(query: RequestQuery, name: string): number | undefined {
   const text = query.first(name)
-  if (text === undefined || text === '') return undefined
+  if (text === undefined) return undefined
   const value = parseInt64(text)
   if (value === undefined) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
   return Number(value)

@@ -1,7 +1,8 @@
 /** What the API server knows about one resource in one version: where its objects live and what is special about them. */
+import { isPathSegment, type ResourceRequest } from '../../kube/request-info.ts'
 import { findResource, joinGroupVersion, type ResourceRow } from '../../kube/schema/catalogue.ts'
 import { findKind, type MessageType } from '../../kube/schema/schema.ts'
-import type { GroupKind, GroupResource } from '../../kube/status/index.ts'
+import { badRequest, type GroupKind, type GroupResource } from '../../kube/status/index.ts'
 
 export interface Resource {
   readonly group: string
@@ -52,6 +53,20 @@ export function storedResource(group: string, version: string, resource: string)
 function keyGroup(storedApiVersion: string): string {
   const slash = storedApiVersion.indexOf('/')
   return slash === -1 ? 'core' : storedApiVersion.slice(0, slash)
+}
+
+/** What a path names must be able to be there. Lists and watches do without a namespace, and mean all of them. */
+export function checkPlace({ namespaced }: ResourceRow, { verb, namespace, name }: ResourceRequest): void {
+  if (name !== '' && verb !== 'create' && !isPathSegment(name)) {
+    throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${whyNoSegment(name)}`)
+  }
+  if (namespaced && namespace === '' && placedVerbs.includes(verb)) throw badRequest('Namespace parameter required.')
+}
+
+const placedVerbs: readonly string[] = ['get', 'update', 'patch', 'delete']
+
+function whyNoSegment(name: string): string {
+  return name.includes('%') ? "may not contain '%'" : `may not be '${name}'`
 }
 
 export function keyOf(resource: Resource, namespace: string, name: string): string {

@@ -7,18 +7,28 @@ import type { NonResourceRequest, ResourceRequest } from '../../kube/request-inf
 import { findResource, joinGroupVersion, listGroupVersions, type ResourceRow } from '../../kube/schema/catalogue.ts'
 import { genericServerResponse } from '../../kube/status/index.ts'
 import type { Delegate } from './delegate.ts'
+import { notFoundHandler } from './not-found.ts'
 
 type Methods = readonly string[]
 
 /** `unknown`: not a path of the built-in API; somebody else may own it. */
 type Offer = Methods | 'unknown'
 
-export const routes: Delegate = (context) => {
+export const routes: Delegate = async (context) => {
   const { info, exchange } = context
+  if (info.kind === 'resource' && !isRooted(info)) {
+    await notFoundHandler(context)
+    return true
+  }
   const offer = info.kind === 'resource' ? resourceOffer(info) : documentOffer(info)
-  if (offer === 'unknown') return Promise.resolve(false)
+  if (offer === 'unknown') return false
   if (!offer.includes(exchange.method)) throw refusal(offer.length === 0 ? 404 : 405)
-  return Promise.resolve(false)
+  return false
+}
+
+/** `//api/v1/pods` and `/apis//v1/pods` read like requests for pods, and lead nowhere. */
+function isRooted({ path, apiPrefix, apiGroup }: ResourceRequest): boolean {
+  return path.startsWith(`/${apiPrefix}/`) && (apiPrefix === 'api') === (apiGroup === '')
 }
 
 function refusal(code: 404 | 405): Error {
@@ -42,27 +52,36 @@ function resourceOffer(info: ResourceRequest): Offer {
   const row = findResource(apiGroup, apiVersion, resource)
   if (row === undefined) return none
   const isWhole = name === undefined && row.namespaced && !inNamespace
-  if (row.namespaced !== inNamespace && !isWhole) return none
+  // Proxies by that path are long gone.
+  if (info.verb === 'proxy' || (row.namespaced !== inNamespace && !isWhole)) return none
   if (isWatch) return subresource === undefined && row.verbs.includes('watch') ? readOnly : none
   if (isWhole) return row.verbs.includes('list') ? readOnly : none
   if (name === undefined) return pick(row.verbs, collectionMethods)
   return subresource === undefined ? pick(row.verbs, itemMethods) : doorOffer(row, subresource, rest)
 }
 
-/** Names of groups, and group versions as they stand in an apiVersion. */
-let served: ReadonlySet<string> | undefined
+interface Served {
+  readonly groups: ReadonlySet<string>
+  /** As they stand in an apiVersion. */
+  readonly versions: ReadonlySet<string>
+}
 
-function serves(name: string): boolean {
-  served ??= new Set(listGroupVersions().flatMap((row) => [row.group, joinGroupVersion(row.group, row.version)]))
-  return served.has(name)
+let served: Served | undefined
+
+function servedNames(): Served {
+  served ??= {
+    groups: new Set(listGroupVersions().map(({ group }) => group)),
+    versions: new Set(listGroupVersions().map(({ group, version }) => joinGroupVersion(group, version))),
+  }
+  return served
 }
 
 function servesVersion(group: string, version: string): boolean {
-  return serves(joinGroupVersion(group, version))
+  return servedNames().versions.has(joinGroupVersion(group, version))
 }
 
 function servesGroup(group: string): boolean {
-  return serves(group)
+  return servedNames().groups.has(group)
 }
 
 /** What is proxied has paths and methods of its own. */

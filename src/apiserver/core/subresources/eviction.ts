@@ -17,7 +17,8 @@ import { selectorMatches } from '../../kinds/label-selector.ts'
 import { readQuestion } from '../decode-body.ts'
 import { collectionPrefix, keyOf } from '../resource.ts'
 import { type DeleteOptions, deleteObject } from '../write/delete.ts'
-import { readDryRun, type WriteRequest, writeRequestOf } from '../write/write-request.ts'
+import { readDryRun } from '../write/write-options.ts'
+import { type WriteRequest, writeRequestOf } from '../write/write-request.ts'
 import type { Writer } from '../write/writer.ts'
 import { Answer } from './answer.ts'
 import { findCondition, setCondition } from './conditions.ts'
@@ -53,7 +54,7 @@ export async function serveEviction(
   checkEviction(eviction, info)
   const options = (struct(eviction, 'deleteOptions') ?? {}) as DeleteOptions
   const base = writeRequestOf(context, pods)
-  const dryRun = readDryRun(texts(struct(eviction, 'deleteOptions'), 'dryRun')) || base.dryRun
+  const dryRun = readDryRun(texts(struct(eviction, 'deleteOptions'), 'dryRun'), 'DeleteOptions') || base.dryRun
   const request = { ...base, dryRun }
   const admission = writer.admissionRequest(request, 'CREATE', eviction, undefined)
   await writer.parts.admission.admit(admission)

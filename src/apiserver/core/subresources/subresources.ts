@@ -64,7 +64,8 @@ export class Subresources {
     const resource = serve && storedResource(info.apiGroup, info.apiVersion, info.resource)
     const row = resource?.row.subresources?.find(({ name }) => name === info.subresource)
     if (serve === undefined || resource === undefined || row === undefined) return false
-    if (!row.verbs.includes(info.verb)) throw methodNotAllowed()
+    // What is proxied may be asked with methods that are no verbs; routes have sorted out the others.
+    if (info.subresource !== 'proxy' && !row.verbs.includes(info.verb)) throw methodNotAllowed()
     await serve(this.#parts, context, info, resource)
     return true
   }

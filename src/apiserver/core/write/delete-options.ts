@@ -5,52 +5,77 @@ import type { KubeObject } from '../../../kube/objects.ts'
 import { hasEnvelope } from '../../../kube/protobuf/envelope.ts'
 import type { RequestQuery } from '../../../kube/request-query.ts'
 import { findKind } from '../../../kube/schema/schema.ts'
-import { badRequest } from '../../../kube/status/index.ts'
+import { badRequest, type FieldError, invalidField, notSupportedField } from '../../../kube/status/index.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { inOrder, MAX_QUESTION_BYTES, readBodyBytes } from '../decode-body.ts'
-import { integerParameter } from '../query-values.ts'
+import { flagParameter, integerParameter } from '../query-values.ts'
 import type { DeleteOptions } from './delete.ts'
-import { readDryRun } from './write-request.ts'
+import { dryRunErrors, refuse } from './write-options.ts'
 
 export interface ReadDeleteOptions {
   readonly options: DeleteOptions
   readonly dryRun: boolean
 }
 
+/** In the order in which a refusal names them. */
+const policies = ['Foreground', 'Background', 'Orphan'] as const
+
 export async function readDeleteOptions(context: RequestContext): Promise<ReadDeleteOptions> {
   const body = await readBodyBytes(context, MAX_QUESTION_BYTES)
-  if (body.length === 0) return fromQuery(context.query)
-  const message = findKind('v1', 'DeleteOptions')?.message
-  if (message === undefined) throw new Error('the schema has no DeleteOptions')
-  const object = hasEnvelope(body) ? decodeProtobuf(body).object : (parse(body) as KubeObject)
-  const expected = { apiVersion: 'v1', kind: 'DeleteOptions', message }
-  const options = inOrder(object, expected) as unknown as DeleteOptions & { dryRun?: string[] }
-  return { options, dryRun: readDryRun(options.dryRun ?? []) }
+  const options = body.length === 0 ? fromQuery(context.query) : fromBody(body)
+  refuse('DeleteOptions', [...policyErrors(options), ...dryRunErrors(options.dryRun)])
+  return { options, dryRun: options.dryRun.length > 0 }
 }
 
-function parse(body: Buffer): unknown {
+interface GivenOptions extends DeleteOptions {
+  readonly dryRun: readonly string[]
+}
+
+function fromBody(body: Buffer): GivenOptions {
+  const message = findKind('v1', 'DeleteOptions')?.message
+  if (message === undefined) throw new Error('the schema has no DeleteOptions')
+  const object = hasEnvelope(body) ? decodeProtobuf(body).object : parse(body)
+  if ((object.kind ?? '') !== '' && object.kind !== 'DeleteOptions') {
+    throw badRequest('decoded object cannot be converted to DeleteOptions')
+  }
+  const expected = { apiVersion: 'v1', kind: 'DeleteOptions', message }
+  const options = inOrder(object, expected) as unknown as DeleteOptions & { dryRun?: string[] }
+  return { ...options, dryRun: options.dryRun ?? [] }
+}
+
+/** Nothing at all is as good as no options. */
+function parse(body: Buffer): KubeObject {
   try {
-    return parseJson(body.toString('utf8'))
+    return (parseJson(body.toString('utf8')) ?? {}) as KubeObject
   } catch (error) {
     throw badRequest(`couldn't get version/kind; json parse error: ${(error as Error).message}`)
   }
 }
 
-function fromQuery(query: RequestQuery): ReadDeleteOptions {
+function fromQuery(query: RequestQuery): GivenOptions {
   const gracePeriodSeconds = integerParameter(query, 'gracePeriodSeconds')
-  const policy = query.first('propagationPolicy')
+  const propagationPolicy = query.first('propagationPolicy')
+  const orphanDependents = flagParameter(query, 'orphanDependents')
+  const [uid, resourceVersion] = [query.first('uid'), query.first('resourceVersion')]
   return {
-    options: {
-      ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
-      ...(policy === undefined ? {} : { propagationPolicy: readPolicy(policy) }),
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+    ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+    ...(orphanDependents === undefined ? {} : { orphanDependents }),
+    preconditions: {
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
     },
-    dryRun: readDryRun(query.all('dryRun')),
+    dryRun: query.all('dryRun'),
   }
 }
 
-function readPolicy(text: string): 'Orphan' | 'Background' | 'Foreground' {
-  if (text === 'Orphan' || text === 'Background' || text === 'Foreground') return text
-  throw badRequest(
-    `propagationPolicy: Unsupported value: ${JSON.stringify(text)}: supported values: "Background", "Foreground", "Orphan"`,
-  )
+function policyErrors({ propagationPolicy, orphanDependents }: DeleteOptions): FieldError[] {
+  if (propagationPolicy === undefined) return []
+  const both = 'orphanDependents and deletionPropagation cannot be both set'
+  return [
+    ...(orphanDependents === undefined ? [] : [invalidField('propagationPolicy', propagationPolicy, both)]),
+    ...(policies.some((policy) => policy === propagationPolicy)
+      ? []
+      : [notSupportedField('propagationPolicy', propagationPolicy, [...policies, 'nil'])]),
+  ]
 }

@@ -4,13 +4,14 @@ import { formatTime } from '../../../kube/codec/time.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { conflict, notFound } from '../../../kube/status/index.ts'
 import type { Item } from '../item.ts'
-import { keyOf } from '../resource.ts'
+import { keyOf, type Resource } from '../resource.ts'
 import type { WriteRequest } from './write-request.ts'
 import type { Writer } from './writer.ts'
 
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number
-  readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground'
+  /** Orphan, Background or Foreground. */
+  readonly propagationPolicy?: string
   readonly orphanDependents?: boolean
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string }
 }
@@ -19,6 +20,32 @@ export type Deleted =
   | { readonly outcome: 'gone'; readonly item: Item }
   /** Something still holds the object: the client gets its new state. */
   | { readonly outcome: 'waiting'; readonly item: Item }
+
+/** Whose deletion is answered with the last state of the object; that of all others with a Status. */
+const shownWhenGone: Readonly<Record<string, readonly string[]>> = {
+  '': [
+    'namespaces',
+    'persistentvolumeclaims',
+    'persistentvolumes',
+    'pods',
+    'podtemplates',
+    'resourcequotas',
+    'serviceaccounts',
+    'services',
+  ],
+  'resource.k8s.io': [
+    'deviceclasses',
+    'devicetaintrules',
+    'resourceclaims',
+    'resourceclaimtemplates',
+    'resourceslices',
+  ],
+  'storage.k8s.io': ['csidrivers', 'csinodes', 'storageclasses', 'volumeattachments', 'volumeattributesclasses'],
+}
+
+export function isShownWhenGone({ group, row }: Resource): boolean {
+  return shownWhenGone[group]?.includes(row.resource) === true
+}
 
 const maxTries = 10
 
@@ -85,8 +112,9 @@ function graceOf(
   { gracePeriodSeconds }: DeleteOptions,
 ): number {
   const usual = writer.parts.strategyOf(resource).defaultGracePeriodSeconds?.(old) ?? 0
-  // A kind without a grace period has none to shorten or lengthen.
-  return usual === 0 ? 0 : (gracePeriodSeconds ?? usual)
+  // A kind without a grace period has none to shorten or lengthen. What is less than nothing is a moment.
+  const wanted = gracePeriodSeconds ?? usual
+  return usual === 0 ? 0 : wanted < 0 ? 1 : wanted
 }
 
 function finalizersFor(present: readonly string[], options: DeleteOptions): string[] {

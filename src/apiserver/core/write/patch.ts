@@ -15,15 +15,9 @@ import { WireError } from '../../../kube/protobuf/wire-error.ts'
 import { unsupportedMediaType } from '../../../kube/status/index.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { isEmbeddedKind } from '../../kinds/embedded-kinds.ts'
-import {
-  type Decoded,
-  type ExpectedKind,
-  type FieldValidation,
-  fieldValidationOf,
-  MAX_BODY_BYTES,
-  readBodyBytes,
-} from '../decode-body.ts'
+import { type Decoded, type ExpectedKind, MAX_BODY_BYTES, readBodyBytes } from '../decode-body.ts'
 import { scanJson } from '../scan-json.ts'
+import { type FieldValidation, readWriteOptions } from './write-options.ts'
 
 const kinds: Readonly<Record<Exclude<PatchType, 'apply'>, PatchKind>> = {
   'json-patch': 'json',
@@ -48,7 +42,7 @@ export async function readPatch(context: RequestContext, maxBytes = MAX_BODY_BYT
       'application/strategic-merge-patch+json',
     ])
   }
-  const validation = fieldValidationOf(context)
+  const validation = readWriteOptions(context)
   return { bytes: await readBodyBytes(context, maxBytes), type: kinds[media], validation }
 }
 

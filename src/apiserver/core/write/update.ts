@@ -3,7 +3,7 @@
  * else was faster and the client did not insist on a version.
  */
 import type { KubeObject, ObjectMeta } from '../../../kube/objects.ts'
-import { conflict, notFound } from '../../../kube/status/index.ts'
+import { conflict, invalid, invalidField, notFound } from '../../../kube/status/index.ts'
 import { Turns } from '../../../telemetry/turns.ts'
 import { Item, storedValue } from '../item.ts'
 import { keyOf } from '../resource.ts'
@@ -37,7 +37,7 @@ export async function updateObject(
     }
     const produced = await produce(current)
     const old = current.object()
-    const insists = checkPreconditions(produced, old, request)
+    const insists = checkPreconditions(writer, produced, old, request)
     const next = await prepare(writer, produced, { item: current, object: old }, request)
     const item = await settle(writer, key, current, next, request)
     if (item !== undefined) return { item, created: false }
@@ -45,8 +45,15 @@ export async function updateObject(
   }
 }
 
+/** For an update that creates: the version that its sender has seen is gone, and means nothing for the new object. */
+export function withoutVersion(object: KubeObject): KubeObject {
+  delete object.metadata?.resourceVersion
+  return object
+}
+
 /** True when the client named the version that it wants to replace. */
-function checkPreconditions(object: KubeObject, old: KubeObject, { resource, name }: WriteRequest): boolean {
+function checkPreconditions(writer: Writer, object: KubeObject, old: KubeObject, request: WriteRequest): boolean {
+  const { resource, name } = request
   const given = object.metadata ?? {}
   const present = old.metadata ?? {}
   if (given.uid !== undefined && given.uid !== '' && given.uid !== present.uid) {
@@ -54,6 +61,15 @@ function checkPreconditions(object: KubeObject, old: KubeObject, { resource, nam
     throw conflict(resource.groupResource, name, why)
   }
   const version = given.resourceVersion ?? ''
+  // Kinds that several writers share are replaced only by those who say which version they have seen.
+  if (
+    version === '' &&
+    request.bodyBytes > 0 &&
+    writer.parts.strategyOf(resource).allowsUnconditionalUpdate === false
+  ) {
+    const error = invalidField('metadata.resourceVersion', 0, 'must be specified for an update')
+    throw invalid({ group: resource.group, kind: resource.row.resource }, name, [error])
+  }
   if (version !== '' && version !== present.resourceVersion) throw conflict(resource.groupResource, name, modified)
   return version !== ''
 }

@@ -4,6 +4,7 @@ import { badRequest } from '../../../kube/status/index.ts'
 import type { UserInfo } from '../../auth/user.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import type { Resource } from '../resource.ts'
+import { readDryRun } from './write-options.ts'
 
 export interface WriteRequest {
   readonly resource: Resource
@@ -37,13 +38,6 @@ export function writeRequestOf(context: RequestContext, resource: Resource, body
     bodyBytes,
     hasDefaults: false,
   }
-}
-
-export function readDryRun(values: readonly string[]): boolean {
-  if (values.length === 0) return false
-  const unknown = values.find((value) => value !== 'All')
-  if (unknown === undefined) return true
-  throw badRequest(`dryRun: Unsupported value: ${JSON.stringify(unknown)}: supported values: "All"`)
 }
 
 /** The namespace of the object and of the path must agree; an object may leave its own away. */
