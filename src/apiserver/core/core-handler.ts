@@ -1,6 +1,6 @@
 /** The built-in resources over HTTP: finds out which verb is meant, lets it happen, sends what came of it. */
 
-import type { NegotiatedOutput } from '../../kube/negotiation.ts'
+import { type NegotiatedOutput, renderingMismatch } from '../../kube/negotiation.ts'
 import { BUILT_IN_COLLECTION, BUILT_IN_OBJECT, type RouteOffer } from '../../kube/negotiation-offers.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { responseContentType } from '../../kube/representation.ts'
@@ -30,7 +30,7 @@ import { createObject } from './write/create.ts'
 import { deleteObject, isShownWhenGone } from './write/delete.ts'
 import { readDeleteOptions } from './write/delete-options.ts'
 import { readPatch } from './write/patch.ts'
-import { type Made, placeUnderName } from './write/steps.ts'
+import { checkNamed, type Made, placeUnderName } from './write/steps.ts'
 import { updateObject, withoutVersion } from './write/update.ts'
 import { type WriteRequest, writeRequestOf } from './write/write-request.ts'
 import type { Writer } from './write/writer.ts'
@@ -98,7 +98,7 @@ export class CoreHandler {
   }
 
   async #get(context: RequestContext, { namespace, name }: ResourceRequest, resource: Resource): Promise<void> {
-    const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
+    const output = this.#negotiateShown(context, BUILT_IN_OBJECT, resource)
     await this.#sendItem(
       context,
       200,
@@ -109,7 +109,7 @@ export class CoreHandler {
   }
 
   async #list(context: RequestContext, info: ResourceRequest, resource: Resource): Promise<void> {
-    const output = this.#negotiate(context, BUILT_IN_COLLECTION, false)
+    const output = this.#negotiateShown(context, BUILT_IN_COLLECTION, resource)
     const options = readCollectionOptions({ info, query: context.query }, resource.kind, false)
     const { items, metadata } = await this.#parts.reader.list(resource, info.namespace, options, context.signal)
     await respondList(context, contentType(output), items, metadata, this.#outputContext(resource, output))
@@ -141,7 +141,7 @@ export class CoreHandler {
 
   async #create(context: RequestContext, resource: Resource): Promise<void> {
     const { writer } = this.#parts
-    const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
+    const output = this.#negotiateShown(context, BUILT_IN_OBJECT, resource)
     const body = await readBody(context)
     const request = { ...writeRequestOf(context, resource, body.bytes.length), hasDefaults: true }
     const object = noted(await writer.parts.maker.read(resource, body, request), request)
@@ -152,11 +152,11 @@ export class CoreHandler {
 
   async #update(context: RequestContext, info: ResourceRequest, resource: Resource): Promise<void> {
     const { writer, authorizer } = this.#parts
-    const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
+    const output = this.#negotiateShown(context, BUILT_IN_OBJECT, resource)
     const body = await readBody(context)
     const request = { ...writeRequestOf(context, resource, body.bytes.length), hasDefaults: true }
     const read = async (): Promise<KubeObject> =>
-      placeUnderName(noted(await writer.parts.maker.read(resource, body, request), request), request.name)
+      checkNamed(noted(await writer.parts.maker.read(resource, body, request), request), request.name)
     // Each try changes its object, so that each but the first reads its own. A body that makes no sense is refused first.
     let first: KubeObject | undefined = await read()
     const produce = async (): Promise<KubeObject> => {
@@ -176,7 +176,7 @@ export class CoreHandler {
 
   async #patch(context: RequestContext, resource: Resource): Promise<void> {
     const { writer } = this.#parts
-    const output = this.#negotiate(context, BUILT_IN_OBJECT, false)
+    const output = this.#negotiateShown(context, BUILT_IN_OBJECT, resource)
     const patch = await readPatch(context)
     const request = { ...writeRequestOf(context, resource, patch.bytes.length), hasDefaults: true }
     const produce = async (current: Item): Promise<KubeObject> =>
@@ -226,6 +226,15 @@ export class CoreHandler {
       stream,
     }
     return this.#negotiations.negotiate(request, offer)
+  }
+
+  /** For what is certain to show objects: the metadata of a list is no form of one object, nor the other way round. */
+  #negotiateShown(context: RequestContext, offer: RouteOffer, { kind }: Resource): NegotiatedOutput {
+    const output = this.#negotiate(context, offer, false)
+    const isList = offer === BUILT_IN_COLLECTION
+    const mismatch = renderingMismatch(output.representation, isList, isList ? `${kind}List` : kind)
+    if (mismatch !== undefined) throw mismatch
+    return output
   }
 
   #outputContext(resource: Resource, { representation, pretty }: NegotiatedOutput): OutputContext {

@@ -47,8 +47,7 @@ export function readCollectionOptions(
   kind: string,
   isWatch: boolean,
 ): CollectionOptions {
-  const fields = narrowedTo(info.name, parseFieldSelector(query.first('fieldSelector') ?? ''))
-  checkSelectableFields(fields, selectableFields(kind))
+  const fields = parseFieldSelector(query.first('fieldSelector') ?? '')
   const match = query.first('resourceVersionMatch') ?? ''
   const options = {
     labels: parseLabelSelector(query.first('labelSelector') ?? ''),
@@ -65,7 +64,8 @@ export function readCollectionOptions(
   const isJudgedAsWatch = info.isWatchPath ? query.isSet('watch') : isWatch
   const errors = isJudgedAsWatch ? watchErrors(options) : listErrors(options)
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', errors)
-  return options
+  checkSelectableFields(fields, selectableFields(kind))
+  return { ...options, fields: narrowedTo(info.name, fields) }
 }
 
 /**

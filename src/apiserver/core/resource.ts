@@ -57,10 +57,11 @@ function keyGroup(storedApiVersion: string): string {
 
 /** What a path names must be able to be there. Lists and watches do without a namespace, and mean all of them. */
 export function checkPlace({ namespaced }: ResourceRow, { verb, namespace, name }: ResourceRequest): void {
-  if (name !== '' && verb !== 'create' && !isPathSegment(name)) {
+  if (!placedVerbs.includes(verb)) return
+  if (!isPathSegment(name)) {
     throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${whyNoSegment(name)}`)
   }
-  if (namespaced && namespace === '' && placedVerbs.includes(verb)) throw badRequest('Namespace parameter required.')
+  if (namespaced && namespace === '') throw badRequest('Namespace parameter required.')
 }
 
 const placedVerbs: readonly string[] = ['get', 'update', 'patch', 'delete']

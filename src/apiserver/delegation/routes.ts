@@ -99,7 +99,7 @@ function pick(verbs: readonly string[], methods: Readonly<Record<string, string>
 /** What everybody may read; some of it only by a plain GET, as the real one has it. */
 function documentOffer({ path }: NonResourceRequest): Offer {
   const [prefix = '', group, version] = path.split('/').filter((part) => part !== '')
-  if (prefix === 'version') return group === undefined ? readOnly : 'unknown'
+  if (prefix === 'version') return group === undefined ? readOnly : none
   if (prefix === 'openapi') return anyRead
   if (prefix === 'api') return group === undefined || servesVersion('', group) ? readOnly : none
   if (prefix !== 'apis') return 'unknown'

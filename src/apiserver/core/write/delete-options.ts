@@ -56,14 +56,14 @@ function fromQuery(query: RequestQuery): GivenOptions {
   const gracePeriodSeconds = integerParameter(query, 'gracePeriodSeconds')
   const propagationPolicy = query.first('propagationPolicy')
   const orphanDependents = flagParameter(query, 'orphanDependents')
-  const [uid, resourceVersion] = [query.first('uid'), query.first('resourceVersion')]
+  const [uid = '', resourceVersion = ''] = [query.first('uid'), query.first('resourceVersion')]
   return {
     ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
     ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
     ...(orphanDependents === undefined ? {} : { orphanDependents }),
     preconditions: {
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...(uid === '' ? {} : { uid }),
+      ...(resourceVersion === '' ? {} : { resourceVersion }),
     },
     dryRun: query.all('dryRun'),
   }

@@ -75,6 +75,12 @@ function judge(object: KubeObject, { stored, kind }: Resource, errors: readonly 
   throw invalid({ group, kind }, name === '' ? generateName : name, errors)
 }
 
+/** A whole new state says whose it is: nobody replaces an object with what was meant for another. */
+export function checkNamed(object: KubeObject, name: string): KubeObject {
+  if ((object.metadata?.name ?? '') !== '') return placeUnderName(object, name)
+  throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`)
+}
+
 /** The name in the path decides; an object that names another one is a mistake, not a rename. */
 export function placeUnderName(object: KubeObject, name: string): KubeObject {
   const own = object.metadata?.name ?? ''
