@@ -55,6 +55,8 @@ export interface ControlPlane {
 export interface ControlPlaneOptions {
   readonly apiServerFlags?: readonly string[]
   readonly etcdFlags?: readonly string[]
+  /** Further lines of the file of static tokens: `token,user,uid,"group,group"`. */
+  readonly staticTokens?: readonly string[]
   /** Whether pods need a ServiceAccount, as they do in a cluster. */
   readonly checksServiceAccounts?: boolean
   /** Addresses in the certificate of kube-apiserver besides that of loopback. */
@@ -137,7 +139,8 @@ class LocalControlPlane implements ControlPlane {
     await issueCertificate(this.directory, 'admin', '/O=system:masters/CN=admin', undefined)
     const serviceAccountKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
     await writeFile(this.#file('sa.key'), serviceAccountKey.export({ type: 'pkcs8', format: 'pem' }))
-    await writeFile(this.#file('tokens.csv'), `${this.adminToken},admin,admin-uid,"system:masters"\n`)
+    const tokens = [`${this.adminToken},admin,admin-uid,"system:masters"`, ...(this.#options.staticTokens ?? [])]
+    await writeFile(this.#file('tokens.csv'), `${tokens.join('\n')}\n`)
     await writeFile(this.kubeconfigFile, JSON.stringify(this.#kubeconfig(), null, 2))
     this.#etcdProcess = await Daemon.start('etcd', this.directory, this.#etcdArguments())
     await this.startApiServer()
