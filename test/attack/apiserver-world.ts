@@ -11,33 +11,50 @@ export interface Answer {
 }
 
 export interface Asking {
+  /** Who asks, by a bearer token; the administrator where nothing is said. */
+  readonly token?: string
   /** Whom the administrator plays; the administrator itself where nothing is said. */
   readonly as?: string
   readonly groups?: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | object
+  /** Of the body. */
+  readonly type?: string
 }
 
 export interface AttackedServer {
   ask(method: string, target: string, asking?: Asking): Promise<Answer>
   /** As the administrator, and it must succeed. */
   create(path: string, object: object): Promise<KubeObject>
+  /** What the administrator reads there. */
+  read(path: string): Promise<KubeObject>
   stop(): Promise<void>
 }
 
-export async function attackedServer(): Promise<AttackedServer> {
-  const server = await startOwnApiServer()
+/** `tokens` is a file of static ones: `token,user,uid,"group,group"`. */
+export async function attackedServer(tokens = ''): Promise<AttackedServer> {
+  const server = await startOwnApiServer(undefined, { tokens: { csv: tokens, source: 'tokens.csv' } })
   const transport = new HttpTransport(server.connection, { clock: systemClock })
-  const ask: AttackedServer['ask'] = async (method, path, { as, groups = [], headers = {}, body } = {}) => {
+  const { clientCertificate: _, ...tls } = server.connection.tls
+  const bare = new HttpTransport(
+    { ...server.connection, tls, credentials: { type: 'anonymous' } },
+    { clock: systemClock },
+  )
+  const ask: AttackedServer['ask'] = async (
+    method,
+    path,
+    { token, as, groups = [], headers = {}, body, type = 'application/json' } = {},
+  ) => {
     const given: [string, string][] = [
+      ...(token === undefined ? [] : [['authorization', `Bearer ${token}`] as [string, string]]),
       ...(as === undefined ? [] : [['impersonate-user', as] as [string, string]]),
       ...groups.map((group): [string, string] => ['impersonate-group', group]),
-      ...(body === undefined ? [] : [['content-type', 'application/json'] as [string, string]]),
+      ...(body === undefined ? [] : [['content-type', type] as [string, string]]),
       ...Object.entries(headers),
     ]
     const bytes =
       body === undefined ? {} : { body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)) }
-    const response = await transport.request({ method, path, headers: given, ...bytes })
+    const response = await (token === undefined ? transport : bare).request({ method, path, headers: given, ...bytes })
     return { status: response.status, headers: response.headers, text: await readText(response.body) }
   }
   return {
@@ -47,8 +64,9 @@ export async function attackedServer(): Promise<AttackedServer> {
       if (status !== 201) throw new Error(`${path}: ${status} ${text}`)
       return JSON.parse(text) as KubeObject
     },
+    read: async (path) => JSON.parse((await ask('GET', path)).text) as KubeObject,
     stop: async () => {
-      await transport.close()
+      await Promise.all([transport.close(), bare.close()])
       await server.stop()
     },
   }

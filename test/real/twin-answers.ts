@@ -5,7 +5,7 @@ import type { Answered, Asked, TwinName, Twins } from './twins.ts'
 /** How often a difference must come back to be one: what was just written is not everywhere at once. Writes have one try. */
 const maxTries = 3
 
-interface Shown {
+export interface Shown {
   readonly status: number
   readonly reason?: string
   /** Of a refusal for lack of rights: it says how the request was read. */
