@@ -47,7 +47,7 @@ function shown(text: string): string[] {
   return [...text.matchAll(/"metadata":\{"name":"([^"]+)"/g)].map(([, name]) => name ?? '')
 }
 
-describe('a role for one name', () => {
+describe('two readings of one request: a role for one name', () => {
   it.each([
     'fieldSelector=metadata.name%3Dallowed',
     'fieldSelector=metadata.name!%3Da;b&fieldSelector=metadata.name%3Dallowed',
@@ -98,7 +98,7 @@ describe('a role for one name', () => {
   )
 })
 
-describe('the certificate of a node', () => {
+describe('two readings of one request: the certificate of a node', () => {
   const asNode = { as: 'system:node:edge-1', groups: ['system:nodes'] }
 
   it('shows the pods of that node', async () => {
@@ -123,7 +123,7 @@ describe('the certificate of a node', () => {
   )
 })
 
-describe('who may update and not create', () => {
+describe('create by update: who may update and not create', () => {
   const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases'
   const lease = (name: string): object => ({ metadata: { name }, spec: { holderIdentity: 'me' } })
 
@@ -139,7 +139,7 @@ describe('who may update and not create', () => {
   })
 })
 
-describe('impersonation', () => {
+describe('rights by impersonated names: impersonation', () => {
   const whoAmI = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
 
   /** By somebody who may play any user, and no account and no group. */

@@ -4,11 +4,10 @@ import { type Attack, type Facts, TEAM } from '../attack/node-attack.ts'
 import { nodeAttacks, WORLD } from '../attack/node-attacks.ts'
 import { CSRS, signingRequests } from '../attack/node-attacks-certificates.ts'
 import { describeReal } from './harness.ts'
-import { describeDifference, type Shown, shownBy } from './twin-answers.ts'
-import { type Answered, startTwins, type TwinName, type Twins } from './twins.ts'
+import { differencesOf } from './twin-attacks.ts'
+import { startTwins, type TwinName, type Twins } from './twins.ts'
 
 const node = 'system:node:edge-1'
-const sight = { isMade: (): boolean => true }
 
 describeReal('root on one edge', () => {
   let twins: Twins
@@ -49,27 +48,6 @@ describeReal('root on one edge', () => {
   }
 
   it('gets as far with both', async () => {
-    const differences: string[] = []
-    for (const [index, attack] of attacks.real.entries()) {
-      const real = comparable(await twins.ask('real', { ...attack, by: node }), attack)
-      const ours = comparable(await twins.ask('ours', { ...(attacks.ours[index] as Attack), by: node }), attack)
-      const isAsExpected = real.status < 300 === (attack.isAllowed === true)
-      if (isAsExpected && JSON.stringify(real) === JSON.stringify(ours)) continue
-      differences.push(`${attack.what}\n${describeDifference({ ...attack, by: node }, { real, ours })}`)
-    }
-    expect(differences.join('\n')).toBe('')
+    expect((await differencesOf(twins, attacks, () => ({ by: node }))).join('\n')).toBe('')
   })
 })
-
-const uids = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
-/** Refusals that are the same, in other words: with a name that was drawn, with another right that is lacking, with a drawing. */
-const inOtherWords = /under a drawn name|^plays|changes the phase of its claim/
-
-function comparable(answer: Answered, { what }: Attack): Shown {
-  const { message, ...shown } = shownBy(answer, sight)
-  // Both stores have no room for it, and say so in their own way.
-  if (what === 'tells a long story') return { status: shown.status }
-  return message === undefined || inOtherWords.test(what)
-    ? shown
-    : { ...shown, message: message.replaceAll(uids, 'uid') }
-}
