@@ -123,6 +123,16 @@ export const SIGHT: Sight = {
 
 export async function startReadings(): Promise<Twins> {
   const twins = await startTwins(CALLERS)
+  try {
+    await fill(twins)
+  } catch (error) {
+    await twins.stop()
+    throw error
+  }
+  return twins
+}
+
+async function fill(twins: Twins): Promise<void> {
   for (const namespace of NAMESPACES) {
     await twins.create('/api/v1/namespaces', { metadata: { name: namespace } })
     await twins.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'default' } })
@@ -132,7 +142,6 @@ export async function startReadings(): Promise<Twins> {
   for (const [user, rules] of Object.entries(rights)) await bind(twins, user, rules)
   await bind(twins, 'in-one', [{ verbs: ['get', 'list', 'watch'], resources: kept }], 'one')
   await settle(twins)
-  return twins
 }
 
 /** Puts back what a request has changed, so that both hold the same again. */
