@@ -111,9 +111,11 @@ describe('the API server stands when a step of answering throws:', () => {
   let neighbour: FaultClient
   let isWatching = true
 
+  let takeFaultsAway = (): void => {}
+
   beforeAll(async () => {
     faults.strike = (step, exchange) => all.strike(step, exchange as never)
-    plantInExchanges(all)
+    takeFaultsAway = plantInExchanges(all)
     escapes = new Escapes()
     const server = new ApiServer({
       dataDir: folder,
@@ -155,7 +157,7 @@ describe('the API server stands when a step of answering throws:', () => {
     for (const client of [...clients, neighbour]) client.close()
     await running.stop(AbortSignal.abort())
     escapes.release()
-    vi.restoreAllMocks()
+    takeFaultsAway()
     removeFolder(folder)
   })
 

@@ -4,7 +4,7 @@
  */
 import { Readable } from 'node:stream'
 import { Registry } from 'prom-client'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FilterPlan } from '../../src/edge/filters/filter-plan.ts'
 import { certificatePem } from '../../src/identity/certificate.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
@@ -81,8 +81,10 @@ describe('the endpoint stands when a step of answering throws:', () => {
     return later()
   }
 
+  let takeFaultsAway = (): void => {}
+
   beforeAll(async () => {
-    plantInExchanges(faults)
+    takeFaultsAway = plantInExchanges(faults)
     escapes = new Escapes()
     const destination = { write: (line: string) => log.push(JSON.parse(line)) }
     const logger = createLogger({ level: 'debug', format: 'json', clock: systemClock, destination })
@@ -124,7 +126,7 @@ describe('the endpoint stands when a step of answering throws:', () => {
     for (const client of [...clients, neighbour]) client.close()
     await world.stop()
     escapes.release()
-    vi.restoreAllMocks()
+    takeFaultsAway()
   })
 
   async function caughtErrors(): Promise<number> {

@@ -2,7 +2,7 @@
  * Faults in the middle of answering. One is armed at a time and strikes the victim's request alone, which says who it is by a
  * header: whatever step it stands for throws, or rejects, where it would have done its work.
  */
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import type { Exchange, ResponseStream } from '../../src/serving/exchange.ts'
 import { Http1Exchange } from '../../src/serving/http1-exchange.ts'
 import { Http2Exchange } from '../../src/serving/http2-exchange.ts'
@@ -64,9 +64,11 @@ function isVictim({ headers }: Exchange): boolean {
   return [...headers.names()].includes(VICTIM)
 }
 
-/** Plants a fault in each thing that can be asked of an exchange, for both versions of HTTP. */
-export function plantInExchanges(faults: Faults): void {
-  for (const kind of [Http1Exchange.prototype, Http2Exchange.prototype] as unknown as Exchange[]) {
+/** Plants a fault in each thing that can be asked of an exchange, for both versions of HTTP. Returns how to take them away. */
+export function plantInExchanges(faults: Faults): () => void {
+  const kinds = [Http1Exchange.prototype, Http2Exchange.prototype] as unknown as Exchange[]
+  const before = kinds.map((kind) => [kind, Object.getOwnPropertyDescriptors(kind)] as const)
+  for (const kind of kinds) {
     plantInCalls(kind, faults)
     for (const name of ['closed', 'started'] as const) {
       const { get } = { ...Object.getOwnPropertyDescriptor(kind, name) } as { get: Method }
@@ -79,30 +81,35 @@ export function plantInExchanges(faults: Faults): void {
       })
     }
   }
+  return () => {
+    for (const [kind, properties] of before) Object.defineProperties(kind, properties)
+  }
 }
 
 function plantInCalls(kind: Exchange, faults: Faults): void {
   const { readBody, respond, stream, abort } = kind as unknown as Readonly<Record<string, Method>>
   const real = (method: Method | undefined, exchange: Exchange, given: unknown[]): unknown =>
     Reflect.apply(method as Method, exchange, given)
-  vi.spyOn(kind, 'readBody').mockImplementation(async function (this: Exchange, maxBytes) {
-    faults.strike('readBody', this)
-    return (await real(readBody, this, [maxBytes])) as Buffer
-  })
-  vi.spyOn(kind, 'respond').mockImplementation(function (this: Exchange, ...given) {
-    faults.strike('respond', this)
-    real(respond, this, given)
-    faults.strike('after respond', this)
-  })
-  vi.spyOn(kind, 'abort').mockImplementation(function (this: Exchange) {
-    faults.strike('abort', this)
-    real(abort, this, [])
-  })
-  vi.spyOn(kind, 'stream').mockImplementation(function (this: Exchange, ...given) {
-    faults.strike('stream', this)
-    const out = real(stream, this, given) as ResponseStream
-    plantInStream(out, this, faults)
-    return out
+  Object.assign(kind, {
+    readBody: async function (this: Exchange, ...given: unknown[]) {
+      faults.strike('readBody', this)
+      return await (real(readBody, this, given) as Promise<Buffer>)
+    },
+    respond: function (this: Exchange, ...given: unknown[]) {
+      faults.strike('respond', this)
+      real(respond, this, given)
+      faults.strike('after respond', this)
+    },
+    abort: function (this: Exchange) {
+      faults.strike('abort', this)
+      real(abort, this, [])
+    },
+    stream: function (this: Exchange, ...given: unknown[]) {
+      faults.strike('stream', this)
+      const out = real(stream, this, given) as ResponseStream
+      plantInStream(out, this, faults)
+      return out
+    },
   })
 }
 
