@@ -20,4 +20,41 @@ describe('Turns', () => {
     order.push('mine')
     expect(order).toEqual(['other', 'mine'])
   })
+
+  it('are one slice for all who work at length, however many', async () => {
+    let nowMs = 0
+    const clock = Object.assign(new ManualClock(), { monotonicMs: () => nowMs })
+    const loopTurns: number[] = []
+    let loopTurn = 0
+    let isCounting = true
+    const count = (): void => {
+      loopTurn++
+      if (isCounting) setImmediate(count)
+    }
+    setImmediate(count)
+    const work = async (): Promise<void> => {
+      const turns = new Turns(clock)
+      await turns.next()
+      loopTurns.push(loopTurn)
+      await Promise.resolve()
+      nowMs += TURN_MS / 2
+    }
+    await Promise.all(Array.from({ length: 6 }, work))
+    isCounting = false
+    expect(new Set(loopTurns).size).toBe(3)
+  })
+
+  it('come in the order in which they were asked for', async () => {
+    const clock = new ManualClock()
+    const order: number[] = []
+    const work = async (name: number): Promise<void> => {
+      const turns = new Turns(clock)
+      await turns.next()
+      order.push(name)
+      await turns.next()
+      order.push(name)
+    }
+    await Promise.all([1, 2, 3].map(work))
+    expect(order).toEqual([1, 2, 3, 1, 2, 3])
+  })
 })

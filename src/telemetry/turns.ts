@@ -1,16 +1,26 @@
 /**
  * Long work in slices, so that others are served in between. One thread serves everybody: whoever has much to do asks from
- * time to time whether its turn is over, and goes on in the next one.
+ * time to time whether its turn is over, and goes on in the next one. All who work at length share one slice of each turn
+ * of the event loop, so that their number makes nobody else wait longer.
  */
 import type { Clock } from './clock.ts'
 
-/** A fraction of what anybody would notice: several who work at length take their turns one after another. */
+/** A fraction of what anybody would notice. */
 export const TURN_MS = 10
 
 /** Resolves when everything else that is ready has had its turn. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
+
+interface Waiting {
+  readonly clock: Clock
+  readonly resume: () => void
+}
+
+/** Those whose turn is over, in the order in which they go on. */
+const waiting: Waiting[] = []
+let isResuming = false
 
 export class Turns {
   readonly #clock: Clock
@@ -26,7 +36,33 @@ export class Turns {
   }
 
   async next(): Promise<void> {
-    await nextTurn()
+    await new Promise<void>((resume) => {
+      waiting.push({ clock: this.#clock, resume })
+      if (isResuming) return
+      isResuming = true
+      setImmediate(resumeSome)
+    })
     this.#startedMs = this.#clock.monotonicMs()
   }
+}
+
+/** Lets them go on one after another, until the time of all of them in this turn of the event loop is up. */
+function resumeSome(): void {
+  const startedMs = waiting[0]?.clock.monotonicMs() ?? 0
+  const resumeNext = (): void => {
+    const next = waiting.shift()
+    if (next === undefined) {
+      isResuming = false
+      return
+    }
+    next.resume()
+    // Behind everything that follows from it without a wait.
+    queueMicrotask(() =>
+      process.nextTick(() => {
+        if (next.clock.monotonicMs() - startedMs >= TURN_MS) setImmediate(resumeSome)
+        else resumeNext()
+      }),
+    )
+  }
+  resumeNext()
 }
