@@ -68,6 +68,7 @@ import { HistoryKeeper } from './core/history.ts'
 import { ObjectCache } from './core/object-cache.ts'
 import { feedPolicy } from './core/policy-feed.ts'
 import { Reader } from './core/read.ts'
+import { Renderer } from './core/renderer.ts'
 import { Reviews } from './core/reviews.ts'
 import { Subresources } from './core/subresources/subresources.ts'
 import { Maker } from './core/write/maker.ts'
@@ -185,7 +186,7 @@ export function composeApiServer(given: ApiServerOptions): ApiServer {
     },
     allocator,
   )
-  const reader = new Reader(store, cache, (ms, signal) => clock.sleep(ms, signal))
+  const reader = new Reader(store, cache, clock)
   const subresources = new Subresources({ reader, writer, clock, authorizer, nodes: undefined })
   const reviews = new Reviews({ authorizer, reviewToken: (review) => reviewToken(review, tokens, issuer.apiAudiences) })
   const core = new CoreHandler({
@@ -194,6 +195,7 @@ export function composeApiServer(given: ApiServerOptions): ApiServer {
     reader,
     writer,
     clock,
+    renderer: new Renderer(heavy),
     authorizer,
     special: async (context, info) =>
       (await reviews.handle(context, info)) ||

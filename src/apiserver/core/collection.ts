@@ -15,8 +15,10 @@ export interface ItemChange {
   readonly after: Item | undefined
 }
 
-/** Changes kept for watches that start a little in the past; older ones come from the store. */
+/** Changes kept for watches that start a little in the past, or are behind; older ones come from the store. */
 export const MAX_RECENT_CHANGES = 2_000
+/** Their objects together, where these are large. */
+export const MAX_RECENT_BYTES = 64 * 1024 * 1024
 
 export interface CollectionListener {
   /** Called for each change in order, synchronously: it must not throw and must not wait. */
@@ -26,8 +28,12 @@ export interface CollectionListener {
 export class Collection {
   readonly #items = new Map<string, Item>()
   readonly #listeners = new Set<CollectionListener>()
-  #sortedKeys: string[] | undefined
+  /** In key order. */
+  #sorted: Item[] | undefined
   #recent: ItemChange[] = []
+  #recentBytes = 0
+  /** How many changes there were before the first of `recent`. */
+  #forgotten = 0
   #recentFrom: number
   #revision: number
 
@@ -56,16 +62,32 @@ export class Collection {
 
   /** The items whose keys start with the prefix, in key order, from after a key on. */
   list(prefix: string, after = ''): Item[] {
-    this.#sortedKeys ??= [...this.#items.keys()].sort()
-    const keys = this.#sortedKeys
-    const items: Item[] = []
-    const from = after > prefix ? after : prefix
-    for (let index = firstNotBefore(keys, from); index < keys.length; index++) {
-      const key = keys[index] as string
-      if (!key.startsWith(prefix)) break
-      if (key !== after) items.push(this.#items.get(key) as Item)
-    }
-    return items
+    this.#sorted ??= [...this.#items.values()].sort((one, other) => (one.key < other.key ? -1 : 1))
+    const items = this.#sorted
+    const start = firstAt(items, (key) => key >= prefix && key > after)
+    const end = firstAt(items, (key) => key > prefix && !key.startsWith(prefix))
+    return items.slice(start, Math.max(start, end))
+  }
+
+  /** Where the next change will stand among all that there ever were. */
+  get position(): number {
+    return this.#forgotten + this.#recent.length
+  }
+
+  /** Where the first change after a revision stands that is not before `recentFrom`. */
+  positionAfter(revision: number): number {
+    const first = this.#recent.findIndex((change) => change.revision > revision)
+    return first === -1 ? this.position : this.#forgotten + first
+  }
+
+  /** Whether a change that once stood here is in memory no more. */
+  hasForgotten(position: number): boolean {
+    return position < this.#forgotten
+  }
+
+  /** undefined where there is none yet. */
+  changeAt(position: number): ItemChange | undefined {
+    return this.#recent[position - this.#forgotten]
   }
 
   /** The changes after a revision that is not before `recentFrom`. */
@@ -95,27 +117,40 @@ export class Collection {
   #put(key: string, before: Item | undefined, after: Item | undefined): void {
     if (after === undefined) this.#items.delete(key)
     else this.#items.set(key, after)
-    if (before === undefined || after === undefined) this.#sortedKeys = undefined
+    if (this.#sorted === undefined) return
+    const index = firstAt(this.#sorted, (other) => other >= key)
+    this.#sorted.splice(index, before === undefined ? 0 : 1, ...(after === undefined ? [] : [after]))
   }
 
   #tell(change: ItemChange): void {
     this.#recent.push(change)
+    this.#recentBytes += bytesOf(change)
     // Cut in large steps: moving thousands of entries for each change would be quadratic.
-    if (this.#recent.length > MAX_RECENT_CHANGES * 2) {
-      const forgotten = this.#recent.splice(0, this.#recent.length - MAX_RECENT_CHANGES)
-      this.#recentFrom = forgotten.at(-1)?.revision ?? this.#recentFrom
-    }
+    if (this.#recent.length > MAX_RECENT_CHANGES * 2) this.#forget(this.#recent.length - MAX_RECENT_CHANGES)
+    if (this.#recentBytes > MAX_RECENT_BYTES) this.#forget(Math.ceil(this.#recent.length / 2))
     for (const listener of this.#listeners) listener.changed(change)
+  }
+
+  #forget(count: number): void {
+    const forgotten = this.#recent.splice(0, count)
+    this.#forgotten += forgotten.length
+    this.#recentFrom = forgotten.at(-1)?.revision ?? this.#recentFrom
+    for (const change of forgotten) this.#recentBytes -= bytesOf(change)
   }
 }
 
-/** The index of the first key that is not smaller, by halving. */
-function firstNotBefore(keys: readonly string[], wanted: string): number {
-  let [low, high] = [0, keys.length]
+/** The state before is that after an earlier change, or was there from the start. */
+function bytesOf({ before, after }: ItemChange): number {
+  return (after ?? before)?.json.length ?? 0
+}
+
+/** The index of the first item whose key is one that `isBehind`, by halving: all that come later must be so too. */
+function firstAt(items: readonly Item[], isBehind: (key: string) => boolean): number {
+  let [low, high] = [0, items.length]
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((keys[middle] as string) < wanted) low = middle + 1
-    else high = middle
+    if (isBehind((items[middle] as Item).key)) high = middle
+    else low = middle + 1
   }
   return low
 }

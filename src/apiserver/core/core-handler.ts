@@ -14,13 +14,15 @@ import { encodeBody } from '../serving/encode-body.ts'
 import { respond, respondStream } from '../serving/respond.ts'
 import type { Store } from '../storage/store.ts'
 import { readBody } from './decode-body.ts'
+import { EventFrames } from './event-frames.ts'
 import type { Item } from './item.ts'
 import { KeptNegotiations } from './kept-negotiations.ts'
 import { namedRevision, readCollectionOptions } from './list-options.ts'
 import { respondList } from './list-response.ts'
 import type { ObjectCache } from './object-cache.ts'
 import { type OutputContext, objectBody } from './output.ts'
-import type { Reader } from './read.ts'
+import type { ListedItems, Reader } from './read.ts'
+import type { Renderer } from './renderer.ts'
 import { checkPlace, collectionPrefix, type Resource, storedResource } from './resource.ts'
 import { selectionOf } from './selection.ts'
 import { methodNotAllowed } from './subresources/places.ts'
@@ -41,6 +43,7 @@ export interface CoreParts {
   readonly reader: Reader
   readonly writer: Writer
   readonly clock: Clock
+  readonly renderer: Renderer
   readonly authorizer: Authorizer
   /** Resources that keep nothing, and subresources with a life of their own. False: not one of them. */
   special(context: RequestContext, info: ResourceRequest): Promise<boolean>
@@ -48,10 +51,12 @@ export interface CoreParts {
 
 export class CoreHandler {
   readonly #parts: CoreParts
+  readonly #frames: EventFrames
   readonly #negotiations = new KeptNegotiations()
 
   constructor(parts: CoreParts) {
     this.#parts = parts
+    this.#frames = new EventFrames(parts.renderer)
   }
 
   readonly handle = async (context: RequestContext): Promise<boolean> => {
@@ -111,8 +116,8 @@ export class CoreHandler {
   async #list(context: RequestContext, info: ResourceRequest, resource: Resource): Promise<void> {
     const output = this.#negotiateShown(context, BUILT_IN_COLLECTION, resource)
     const options = readCollectionOptions({ info, query: context.query }, resource.kind, false)
-    const { items, metadata } = await this.#parts.reader.list(resource, info.namespace, options, context.signal)
-    await respondList(context, contentType(output), items, metadata, this.#outputContext(resource, output))
+    const listed = await this.#parts.reader.list(resource, info.namespace, options, context.signal)
+    await this.#sendList(context, listed, resource, output)
   }
 
   async #watch(context: RequestContext, info: ResourceRequest, resource: Resource): Promise<void> {
@@ -132,9 +137,11 @@ export class CoreHandler {
       selection: selectionOf(resource.kind, options.labels, options.fields),
       options,
       output: this.#outputContext(resource, output),
+      frames: this.#frames,
       queue,
       store,
       clock,
+      caller: context.user.name,
     })
     await watch.run(AbortSignal.any([context.signal, slow.signal]))
   }
@@ -146,7 +153,7 @@ export class CoreHandler {
     const request = { ...writeRequestOf(context, resource, body.bytes.length), hasDefaults: true }
     const object = noted(await writer.parts.maker.read(resource, body, request), request)
     const item = await createObject(writer, object, request)
-    context.createdName = item.object().metadata?.name ?? ''
+    context.createdName = item.name
     await this.#sendItem(context, 201, item, resource, output)
   }
 
@@ -193,8 +200,8 @@ export class CoreHandler {
     const { outcome, item } = await deleteObject(this.#parts.writer, request, options)
     if (outcome === 'waiting' || isShownWhenGone(resource))
       return await this.#sendItem(context, 200, item, resource, output)
-    const { name, uid } = item.object().metadata ?? {}
-    const details = { name: name ?? '', group: resource.group, kind: resource.row.resource, uid: uid ?? '' }
+    const { name = '', uid = '' } = item.metadata()
+    const details = { name, group: resource.group, kind: resource.row.resource, uid }
     const { encoding } = output.representation
     const body = encodeBody(successStatus(details) as unknown as KubeObject, encoding, output.pretty)
     await respond(context, 200, contentType(output), body)
@@ -210,11 +217,11 @@ export class CoreHandler {
     if (resource.namespaced && info.namespace === '' && items.length > 0)
       throw badRequest('Namespace parameter required.')
     for (const item of items) {
-      const { name = '', namespace: itemNamespace = '' } = item.object().metadata ?? {}
+      const { name = '', namespace: itemNamespace = '' } = item.metadata()
       const request = { ...base, name, namespace: itemNamespace, dryRun: base.dryRun || dryRun }
       await deleteObject(this.#parts.writer, request, deleteOptions).catch(ignoreGone)
     }
-    await respondList(context, contentType(output), items, metadata, this.#outputContext(resource, output))
+    await this.#sendList(context, { items, metadata }, resource, output)
   }
 
   #negotiate({ exchange, query }: RequestContext, offer: RouteOffer, stream: boolean): NegotiatedOutput {
@@ -248,7 +255,19 @@ export class CoreHandler {
     resource: Resource,
     output: NegotiatedOutput,
   ): Promise<void> {
-    await respond(context, status, contentType(output), objectBody(item, this.#outputContext(resource, output)))
+    const asker = { caller: context.user.name, signal: context.signal }
+    const body = await objectBody(item, this.#outputContext(resource, output), this.#parts.renderer, asker)
+    await respond(context, status, contentType(output), body)
+  }
+
+  async #sendList(
+    context: RequestContext,
+    { items, metadata }: ListedItems,
+    resource: Resource,
+    output: NegotiatedOutput,
+  ): Promise<void> {
+    const list = { headers: contentType(output), items, metadata, output: this.#outputContext(resource, output) }
+    await respondList(context, list, this.#parts)
   }
 }
 

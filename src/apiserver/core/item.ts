@@ -8,11 +8,16 @@
 
 import { parseJson, printJson } from '../../kube/codec/json.ts'
 import { encodeProtobuf } from '../../kube/codec/object-codec.ts'
-import type { KubeObject } from '../../kube/objects.ts'
+import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
+import { valueEnd } from '../../kube/walker/json-skip.ts'
 import type { StoredEntry } from '../storage/store.ts'
-import { selectableValue } from './selectable-fields.ts'
+import { readSelectable, selectableValue } from './selectable-fields.ts'
+
+/** Nearly everything that clusters hold is smaller; what is larger may take longer than others should wait. */
+export const MAX_INLINE_OBJECT_BYTES = 64 * 1024
 
 const uidMember = Buffer.from('"uid":"')
+const metadataMember = Buffer.from('"metadata":')
 const quote = 0x22
 
 export class Item {
@@ -56,8 +61,30 @@ export class Item {
     return parseJson(this.json.toString('utf8')) as KubeObject
   }
 
+  /** Whether reading or printing it as a whole is work for the other thread. */
+  get isLarge(): boolean {
+    return this.json.length > MAX_INLINE_OBJECT_BYTES
+  }
+
+  /** The name stands at the end of the key, where no other character can be a slash. */
+  get name(): string {
+    return this.key.slice(this.key.lastIndexOf('/') + 1)
+  }
+
+  /** The metadata as they stand in the JSON. Only kind and apiVersion come before them, and neither holds a quote. */
+  get metadataJson(): Buffer {
+    const { json } = this
+    const start = json.indexOf(metadataMember) + metadataMember.length
+    return json.subarray(start, valueEnd(json, start, json.length))
+  }
+
+  /** A fresh copy. Far less work than the whole object where that is large. */
+  metadata(): ObjectMeta {
+    return parseJson(this.metadataJson.toString('utf8')) as ObjectMeta
+  }
+
   get labels(): Readonly<Record<string, string>> {
-    this.#labels ??= this.object().metadata?.labels ?? {}
+    this.#labels ??= this.metadata().labels ?? {}
     return this.#labels
   }
 
@@ -66,7 +93,7 @@ export class Item {
     this.#fields ??= new Map()
     let value = this.#fields.get(name)
     if (value === undefined) {
-      value = selectableValue(kind, this.object(), name)
+      value = selectableValue(kind, this.isLarge ? readSelectable(kind, this.json) : this.object(), name)
       this.#fields.set(name, value)
     }
     return value
@@ -76,6 +103,15 @@ export class Item {
   get protobuf(): Buffer {
     this.#protobuf ??= encodeProtobuf(this.object()).bytes
     return this.#protobuf
+  }
+
+  get hasProtobuf(): boolean {
+    return this.#protobuf !== undefined
+  }
+
+  /** What somebody else has made of the same JSON. */
+  keepProtobuf(bytes: Buffer): void {
+    this.#protobuf = bytes
   }
 }
 

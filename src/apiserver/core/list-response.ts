@@ -1,35 +1,60 @@
 /** Sends a list: a short one at once, a long one as fast as the client reads it, so that nobody's lists fill the memory. */
 import type { ListMeta } from '../../kube/objects.ts'
 import type { ResponseHeaders } from '../../serving/exchange.ts'
+import type { Clock } from '../../telemetry/clock.ts'
+import { Turns } from '../../telemetry/turns.ts'
 import type { RequestContext } from '../chain/handler.ts'
-import { respond, respondStream } from '../serving/respond.ts'
-import { servedItem } from './conversion/served-item.ts'
+import { respondPieces } from '../serving/respond-pieces.ts'
 import type { Item } from './item.ts'
-import { JsonList, LIST_PIECE_BYTES } from './json-list.ts'
-import { isPlainJson, listBody, type OutputContext } from './output.ts'
+import { JsonList } from './json-list.ts'
+import { listPieces } from './list-pieces.ts'
+import { isPlainJson, type OutputContext } from './output.ts'
+import type { RenderAsker, Renderer } from './renderer.ts'
+
+export interface ListResponse {
+  readonly headers: ResponseHeaders
+  readonly items: readonly Item[]
+  readonly metadata: ListMeta
+  readonly output: OutputContext
+}
+
+export interface ListSurroundings {
+  readonly renderer: Renderer
+  readonly clock: Clock
+}
+
+/** Fewer are looked at in no time. */
+const fewItems = 100
 
 export async function respondList(
   context: RequestContext,
-  headers: ResponseHeaders,
-  stored: readonly Item[],
-  metadata: ListMeta,
-  output: OutputContext,
+  { headers, items, metadata, output }: ListResponse,
+  { renderer, clock }: ListSurroundings,
 ): Promise<void> {
-  const items = stored.map((item) => servedItem(item, output.resource))
-  const list = isPlainJson(output) && takesPieces(context) ? new JsonList(items, metadata, output.resource) : undefined
-  if (list === undefined || list.bytes <= LIST_PIECE_BYTES) {
-    await respond(context, 200, headers, listBody(items, metadata, output))
+  const turns = new Turns(clock)
+  const asker = { caller: context.user.name, signal: context.signal }
+  // Many lists may be asked for in one breath: those that are long begin in line.
+  if (items.length > fewItems) await turns.next()
+  const parts = { renderer, turns, asker }
+  if (!isPlainJson(output)) {
+    await respondPieces(context, headers, listPieces(items, metadata, output, parts), turns)
     return
   }
-  const stream = respondStream(context, 200, { ...headers, 'content-length': String(list.bytes) })
-  for (const piece of list.pieces()) {
-    if (context.signal.aborted) return
-    if (!stream.write(piece)) await stream.drained()
-  }
-  stream.end()
+  const list = new JsonList(await servedItems(items, output, parts), metadata, output.resource)
+  await respondPieces(context, headers, list.pieces(), turns, list.bytes)
 }
 
-/** Compression wants the whole body, and an answer to HEAD has none. */
-function takesPieces({ exchange }: RequestContext): boolean {
-  return exchange.method === 'GET' && exchange.headers.get('accept-encoding')?.includes('gzip') !== true
+async function servedItems(
+  stored: readonly Item[],
+  output: OutputContext,
+  { renderer, turns, asker }: { renderer: Renderer; turns: Turns; asker: RenderAsker },
+): Promise<readonly Item[]> {
+  const { apiVersion, storedApiVersion } = output.resource
+  if (apiVersion === storedApiVersion) return stored
+  const served: Item[] = []
+  for (const each of stored) {
+    if (turns.isOver) await turns.next()
+    served.push((await renderer.ready(each, output, asker)).item)
+  }
+  return served
 }

@@ -1,6 +1,8 @@
 /** Get and list: answered from memory, as of now or as of a revision that the client names. */
 import type { ListMeta } from '../../kube/objects.ts'
 import { notFound, resourceExpired, tooLargeResourceVersion } from '../../kube/status/index.ts'
+import type { Clock } from '../../telemetry/clock.ts'
+import { Turns } from '../../telemetry/turns.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import type { Store } from '../storage/store.ts'
 import { CompactedError, FutureRevisionError } from '../storage/store-errors.ts'
@@ -14,6 +16,9 @@ import { type Selection, selectionOf, selectsEverything } from './selection.ts'
 /** How long a reader waits for a revision that the store has not reached; API servers wait as long. */
 export const FUTURE_REVISION_WAIT_MS = 3_000
 
+/** How many entries of the past are read at once. */
+export const HISTORY_PAGE_ENTRIES = 500
+
 export interface ListedItems {
   readonly items: readonly Item[]
   readonly metadata: ListMeta
@@ -22,12 +27,12 @@ export interface ListedItems {
 export class Reader {
   readonly #store: Store
   readonly #cache: ObjectCache
-  readonly #waitMs: (ms: number, signal: AbortSignal) => Promise<void>
+  readonly #clock: Clock
 
-  constructor(store: Store, cache: ObjectCache, wait: (ms: number, signal: AbortSignal) => Promise<void>) {
+  constructor(store: Store, cache: ObjectCache, clock: Clock) {
     this.#store = store
     this.#cache = cache
-    this.#waitMs = wait
+    this.#clock = clock
   }
 
   async get(resource: Resource, namespace: string, name: string, context: RequestContext): Promise<Item> {
@@ -44,16 +49,42 @@ export class Reader {
     signal: AbortSignal,
   ): Promise<ListedItems> {
     const selection = selectionOf(resource.kind, options.labels, options.fields)
-    if (options.continueToken !== '') return await this.#nextPage(resource, namespace, options, selection)
+    if (options.continueToken !== '') return await this.#nextPage(resource, namespace, options, selection, signal)
     if (options.resourceVersionMatch === 'Exact') {
       const revision = namedRevision(options.resourceVersion) ?? 0
-      return await this.#listAt(resource, namespace, options, selection, revision, '')
+      return await this.#listAt(resource, namespace, options, selection, { revision, after: '' }, signal)
     }
     await this.catchUp(options.resourceVersion, signal)
+    return await this.#listPresent(resource, namespace, options, selection, '', signal)
+  }
+
+  async #listPresent(
+    resource: Resource,
+    namespace: string,
+    options: CollectionOptions,
+    selection: Selection,
+    after: string,
+    signal: AbortSignal,
+  ): Promise<ListedItems> {
     const collection = this.#cache.collection(resource.keyPrefix)
     const prefix = collectionPrefix(resource, namespace)
-    const selected = collection.list(prefix).filter(selection)
-    return page(selected, selected.length, collection.revision, prefix, options, selection)
+    const { revision } = collection
+    const items = collection.list(prefix, after)
+    if (selectsEverything(selection)) return page(items, items.length, revision, prefix, options, selection)
+    const selected: Item[] = []
+    const turns = new Turns(this.#clock)
+    for (const item of items) {
+      if (turns.isOver) await this.#others(turns, signal)
+      if (selection(item)) selected.push(item)
+      // One more than is shown: nobody is told how many there are.
+      if (options.limit > 0 && selected.length > options.limit) break
+    }
+    return page(selected, selected.length, revision, prefix, options, selection)
+  }
+
+  async #others(turns: Turns, signal: AbortSignal): Promise<void> {
+    await turns.next()
+    signal.throwIfAborted()
   }
 
   /** The present, at least as new as the client asked; "0" is content with what is in memory. */
@@ -66,7 +97,7 @@ export class Reader {
     }
     if (this.#cache.revision >= wanted) return
     const late = new AbortController()
-    const timer = this.#waitMs(FUTURE_REVISION_WAIT_MS, late.signal).then(
+    const timer = this.#clock.sleep(FUTURE_REVISION_WAIT_MS, late.signal).then(
       () => late.abort(tooLargeResourceVersion(wanted, this.#cache.revision, 1)),
       () => {},
     )
@@ -83,13 +114,12 @@ export class Reader {
     namespace: string,
     options: CollectionOptions,
     selection: Selection,
+    signal: AbortSignal,
   ): Promise<ListedItems> {
     const { revision, lastKey } = parseContinueToken(options.continueToken)
-    const prefix = collectionPrefix(resource, namespace)
-    if (revision >= 0) return await this.#listAt(resource, namespace, options, selection, revision, prefix + lastKey)
-    const collection = this.#cache.collection(resource.keyPrefix)
-    const rest = collection.list(prefix, prefix + lastKey).filter(selection)
-    return page(rest, rest.length, collection.revision, prefix, options, selection)
+    const after = collectionPrefix(resource, namespace) + lastKey
+    if (revision < 0) return await this.#listPresent(resource, namespace, options, selection, after, signal)
+    return await this.#listAt(resource, namespace, options, selection, { revision, after }, signal)
   }
 
   /** A snapshot of the past comes from the store, page by page; nothing is held open in between. */
@@ -98,15 +128,13 @@ export class Reader {
     namespace: string,
     options: CollectionOptions,
     selection: Selection,
-    revision: number,
-    after: string,
+    { revision, after }: { revision: number; after: string },
+    signal: AbortSignal,
   ): Promise<ListedItems> {
     const prefix = collectionPrefix(resource, namespace)
     try {
-      const position = after === '' ? {} : { after }
-      const { entries } = await this.#store.list(prefix, { revision, ...position })
-      const items = entries.map((entry) => Item.fromEntry(entry)).filter(selection)
-      return page(items, items.length, revision, prefix, options, selection)
+      const { items, remaining } = await this.#read(prefix, { revision, after }, options.limit, selection, signal)
+      return page(items, items.length + remaining, revision, prefix, options, selection)
     } catch (error) {
       if (error instanceof FutureRevisionError) throw tooLargeResourceVersion(revision, error.currentRevision, 1)
       if (!(error instanceof CompactedError)) throw error
@@ -116,6 +144,32 @@ export class Reader {
         'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
         token,
       )
+    }
+  }
+
+  /** Some at a time: what is long ago takes long to read. Stops when it is plain that there are more than `limit`. */
+  async #read(
+    prefix: string,
+    { revision, after }: { revision: number; after: string },
+    limit: number,
+    selection: Selection,
+    signal: AbortSignal,
+  ): Promise<{ items: Item[]; remaining: number }> {
+    const turns = new Turns(this.#clock)
+    const items: Item[] = []
+    let position = after
+    for (;;) {
+      const from = position === '' ? {} : { after: position }
+      const { entries, remaining } = await this.#store.list(prefix, { revision, limit: HISTORY_PAGE_ENTRIES, ...from })
+      for (const entry of entries) {
+        if (turns.isOver) await this.#others(turns, signal)
+        const item = Item.fromEntry(entry)
+        if (selection(item)) items.push(item)
+      }
+      const wanted = limit + (selectsEverything(selection) ? 0 : 1)
+      if (remaining === 0 || (limit > 0 && items.length >= wanted)) return { items, remaining }
+      position = entries.at(-1)?.key ?? position
+      await this.#others(turns, signal)
     }
   }
 }

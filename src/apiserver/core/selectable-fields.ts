@@ -1,5 +1,6 @@
 /** The fields, besides name and namespace, that collections can be selected by. */
 import type { KubeObject } from '../../kube/objects.ts'
+import { JsonScanner } from '../../kube/walker/json-scanner.ts'
 
 type FieldReader = (object: KubeObject) => unknown
 
@@ -45,6 +46,33 @@ const byKind: Readonly<Record<string, Readonly<Record<string, FieldReader>>>> = 
 /** The names that a kind adds. */
 export function selectableFields(kind: string): readonly string[] {
   return Object.keys(byKind[kind] ?? {})
+}
+
+/** What the readers above look at besides the fields that are named after it. */
+const furtherPaths = [
+  'metadata.name',
+  'metadata.namespace',
+  'source.component',
+  'reportingController',
+  'status.succeeded',
+]
+
+/** As much of an object as its selectable fields need: each is text, and lies near the top. What is large is passed over. */
+export function readSelectable(kind: string, json: Buffer): KubeObject {
+  const paths = [...furtherPaths, ...selectableFields(kind)].map((path) => path.split('.'))
+  return readPaths(new JsonScanner(json), paths) as KubeObject
+}
+
+function readPaths(scanner: JsonScanner, paths: readonly (readonly string[])[]): Record<string, unknown> {
+  const found: Record<string, unknown> = {}
+  const first = [...new Set(paths.map(([step = '']) => step))].map((step) => [step, Buffer.from(step)] as const)
+  for (let more = scanner.firstMember(); more; more = scanner.nextMember()) {
+    const step = first.find(([, bytes]) => scanner.keyIs(bytes))?.[0]
+    const deeper = paths.filter((path) => path[0] === step && path.length > 1).map((path) => path.slice(1))
+    if (step === undefined) scanner.skipValue()
+    else found[step] = deeper.length > 0 && scanner.isAtObject ? readPaths(scanner, deeper) : scanner.readValue()
+  }
+  return found
 }
 
 /** The value of a selectable field as selectors compare it. */

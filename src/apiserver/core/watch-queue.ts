@@ -6,6 +6,8 @@ import type { ResponseStream } from '../../serving/exchange.ts'
 
 /** A client that is this far behind is better served by a new list. */
 export const MAX_WATCH_QUEUE_BYTES = 32 * 1024 * 1024
+/** Whoever can wait with what comes next waits from here on. */
+export const FULL_WATCH_QUEUE_BYTES = 1024 * 1024
 
 export class WatchQueue {
   readonly #stream: ResponseStream
@@ -14,6 +16,7 @@ export class WatchQueue {
   #bytes = 0
   #flowing = true
   #failure: { readonly error: unknown } | undefined
+  #waiting: (() => void)[] = []
 
   constructor(stream: ResponseStream, overflow: () => void) {
     this.#stream = stream
@@ -28,6 +31,26 @@ export class WatchQueue {
     this.#bytes += frame.length
     if (this.#bytes <= MAX_WATCH_QUEUE_BYTES) this.#frames.push(frame)
     else this.#giveUp()
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= FULL_WATCH_QUEUE_BYTES
+  }
+
+  /** Resolves when it is no longer full, or when the signal aborts. */
+  room(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (!this.isFull || signal.aborted) {
+        resolve()
+        return
+      }
+      const done = (): void => {
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      signal.addEventListener('abort', done, { once: true })
+      this.#waiting.push(done)
+    })
   }
 
   /** Ends the stream after what is queued. Throws what has kept the queue from being sent. */
@@ -62,5 +85,6 @@ export class WatchQueue {
     this.#frames = []
     this.#bytes = 0
     if (frames.length > 0 && !this.#stream.write(Buffer.concat(frames))) this.#waitForDrain()
+    for (const resume of this.#waiting.splice(0)) resume()
   }
 }

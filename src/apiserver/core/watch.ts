@@ -3,21 +3,27 @@
  * resume. An object that enters or leaves the selection appears and disappears, whatever really happened to it.
  */
 import type { KubeObject } from '../../kube/objects.ts'
-import { ApiError, resourceExpired, toHttp } from '../../kube/status/index.ts'
+import { ApiError, isTooManyRequests, resourceExpired, toHttp } from '../../kube/status/index.ts'
 import type { Clock } from '../../telemetry/clock.ts'
+import { Turns } from '../../telemetry/turns.ts'
 import type { Store } from '../storage/store.ts'
 import { CompactedError, FutureRevisionError, StoreUnavailableError } from '../storage/store-errors.ts'
 import type { Collection, ItemChange } from './collection.ts'
+import { type EventFrames, encodedFrame, type ItemEvent } from './event-frames.ts'
 import { Item } from './item.ts'
 import { type CollectionOptions, namedRevision } from './list-options.ts'
-import { encodedFrame, eventFrame, type ItemEvent, type OutputContext } from './output.ts'
+import type { OutputContext } from './output.ts'
 import type { Selection } from './selection.ts'
 import type { WatchQueue } from './watch-queue.ts'
 
 /** About as often as a kube-apiserver. */
 export const BOOKMARK_INTERVAL_MS = 60_000
+/** How long a watch waits when the thread for heavy work has no place for its event. */
+export const BUSY_RETRY_MS = 1_000
 /** A watch without a timeout of its own ends after a random time between this and twice as much. */
 export const MIN_WATCH_TIMEOUT_MS = 1_800_000
+
+const neverAborted = new AbortController().signal
 
 export interface WatchParts {
   readonly collection: Collection
@@ -25,17 +31,26 @@ export interface WatchParts {
   readonly selection: Selection
   readonly options: CollectionOptions
   readonly output: OutputContext
+  readonly frames: EventFrames
   readonly queue: WatchQueue
   readonly store: Store
   readonly clock: Clock
+  /** The name of the user, for work that is done elsewhere. */
+  readonly caller: string
 }
 
 export class Watch {
   readonly #parts: WatchParts
+  readonly #turns: Turns
   #isFirst = true
+  /** The client knows of everything up to here. Nothing can be said before it has its initial events. */
+  #toldRevision: number | undefined
+  /** Whether it knows of everything that the collection knows of. */
+  #isUpToDate = false
 
   constructor(parts: WatchParts) {
     this.#parts = parts
+    this.#turns = new Turns(parts.clock)
   }
 
   /** Runs until the signal aborts or the time is up, and ends the stream. */
@@ -49,9 +64,12 @@ export class Watch {
       await this.#follow(running)
       if (options.allowBookmarks && !signal.aborted) this.#bookmark({})
     } catch (error) {
-      // A defect is for the log to tell; the client sees that it was cut off, and comes again.
-      if (!isExpected(error)) throw error
-      queue.push(this.#errorFrame(error))
+      // Whatever was under way when it ended.
+      if (!running.aborted) {
+        // A defect is for the log to tell; the client sees that it was cut off, and comes again.
+        if (!isExpected(error)) throw error
+        queue.push(this.#errorFrame(error))
+      }
     } finally {
       cancelTimeout()
       stopBookmarks()
@@ -63,83 +81,132 @@ export class Watch {
     const { collection, options } = this.#parts
     const from = namedRevision(options.resourceVersion)
     const wantsInitial = options.sendInitialEvents ?? from === undefined
-    if (wantsInitial) {
-      this.#sendInitial()
-    } else if (from !== undefined && from < collection.recentFrom) {
-      // Too far back for the memory: this one follows the store by itself.
-      await this.#followStore(from, signal)
+    // Many watches may begin in one breath.
+    if (wantsInitial) await this.#turns.next()
+    const { position, revision } = collection
+    if (wantsInitial) await this.#sendInitial(revision, signal)
+    if (signal.aborted) return
+    if (wantsInitial || from === undefined) {
+      this.#toldRevision = revision
+      await this.#followCollection(position, signal)
       return
-    } else if (from !== undefined) {
-      for (const change of collection.changesAfter(from)) this.#tell(change)
     }
-    await this.#followCollection(signal)
+    this.#toldRevision = from
+    // Too far back for the memory: this one follows the store by itself.
+    if (from < collection.recentFrom) await this.#followStore(from, signal)
+    else await this.#followCollection(collection.positionAfter(from), signal)
   }
 
-  /** A change is told to all watchers in turn: what fails here ends this one, and must not get in the way of the others. */
-  #followCollection(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const changed = (change: ItemChange): void => {
-        try {
-          this.#tell(change)
-        } catch (error) {
-          stop()
-          reject(error)
-        }
-      }
-      const stop = this.#parts.collection.listen({ changed })
-      const end = (): void => {
-        stop()
-        resolve()
-      }
-      if (signal.aborted) end()
-      else signal.addEventListener('abort', end, { once: true })
-    })
-  }
-
-  #sendInitial(): void {
+  async #sendInitial(revision: number, signal: AbortSignal): Promise<void> {
     const { collection, prefix, selection, options } = this.#parts
-    for (const item of collection.list(prefix))
-      if (selection(item)) this.#send({ type: 'ADDED', item, revision: item.revision })
+    for (const item of collection.list(prefix)) {
+      if (this.#turns.isOver) await this.#turns.next()
+      if (signal.aborted) return
+      if (selection(item)) await this.#send({ type: 'ADDED', item, revision: item.revision }, signal)
+    }
     if (options.sendInitialEvents === true && options.allowBookmarks) {
-      this.#bookmark({ annotations: { 'k8s.io/initial-events-end': 'true' } })
+      this.#bookmark({ annotations: { 'k8s.io/initial-events-end': 'true' } }, revision)
+    }
+  }
+
+  /** Reads the changes at its own pace: nobody waits for this watcher, and it waits for nobody. */
+  async #followCollection(start: number, signal: AbortSignal): Promise<void> {
+    const { collection } = this.#parts
+    let wake: () => void = () => {}
+    const stop = collection.listen({ changed: () => wake() })
+    signal.addEventListener('abort', () => wake(), { once: true })
+    try {
+      for (let position = start; !signal.aborted; position++) {
+        let change = collection.changeAt(position)
+        if (change === undefined && !collection.hasForgotten(position)) {
+          this.#isUpToDate = true
+          await new Promise<void>((resolve) => {
+            wake = resolve
+          })
+          this.#isUpToDate = false
+          // Many watchers wake at once, and each has its turn.
+          await this.#turns.next()
+          change = collection.changeAt(position)
+        }
+        if (signal.aborted) return
+        if (change === undefined) return await this.#followStore(this.#toldRevision ?? 0, signal)
+        await this.#tell(change, signal)
+        const isLastOfRevision = collection.changeAt(position + 1)?.revision !== change.revision
+        this.#toldRevision = isLastOfRevision ? change.revision : change.revision - 1
+        if (this.#turns.isOver) await this.#turns.next()
+      }
+    } finally {
+      stop()
     }
   }
 
   async #followStore(from: number, signal: AbortSignal): Promise<void> {
     const { store, prefix } = this.#parts
-    for await (const { changes } of store.watch(prefix, from, signal)) {
+    for await (const { changes, revision: reached } of store.watch(prefix, from, signal)) {
       for (const { entry, previous, revision } of changes) {
         const after = entry === undefined ? undefined : Item.fromEntry(entry)
         const before = previous === undefined ? undefined : Item.fromEntry(previous)
-        this.#tell({ revision, before, after })
+        await this.#tell({ revision, before, after }, signal)
+        if (this.#turns.isOver) await this.#turns.next()
+        if (signal.aborted) return
       }
+      this.#toldRevision = reached
     }
   }
 
-  #tell({ revision, before, after }: ItemChange): void {
+  async #tell({ revision, before, after }: ItemChange, signal: AbortSignal): Promise<void> {
     const { prefix, selection } = this.#parts
     if (!(after ?? before)?.key.startsWith(prefix)) return
     const wasSelected = before !== undefined && selection(before)
     const isSelected = after !== undefined && selection(after)
-    if (isSelected) this.#send({ type: wasSelected ? 'MODIFIED' : 'ADDED', item: after, revision })
+    if (isSelected) await this.#send({ type: wasSelected ? 'MODIFIED' : 'ADDED', item: after, revision }, signal)
     // The last state that the client could see, under the version at which it went away.
-    else if (wasSelected) this.#send({ type: 'DELETED', item: before, revision })
+    else if (wasSelected) await this.#send({ type: 'DELETED', item: before, revision }, signal)
   }
 
-  #send(event: ItemEvent): void {
-    const { queue, output } = this.#parts
-    queue.push(eventFrame(event, output, this.#isFirst))
+  async #send(event: ItemEvent, signal: AbortSignal): Promise<void> {
+    const { queue } = this.#parts
+    if (queue.isFull) await queue.room(signal)
+    if (signal.aborted) return
+    const frame = this.#frame(event)
+    queue.push(frame instanceof Promise ? await this.#patiently(frame, event, signal) : frame)
     this.#isFirst = false
   }
 
-  #bookmark(metadata: object): void {
-    const { queue, output, collection } = this.#parts
+  #frame(event: ItemEvent): Buffer | Promise<Buffer> {
+    const { clock, frames, caller, output } = this.#parts
+    // Others may need the same frame: it is made to the end, whether this watcher stays or not.
+    const asker = { caller, signal: neverAborted }
+    return frames.frame(event, { ...output, nowMs: clock.nowMs() }, this.#isFirst, asker)
+  }
+
+  /** There may be no place for more work just now; a watch can wait. */
+  async #patiently(first: Promise<Buffer>, event: ItemEvent, signal: AbortSignal): Promise<Buffer> {
+    for (let frame: Buffer | Promise<Buffer> = first; ; frame = this.#frame(event)) {
+      try {
+        return await frame
+      } catch (error) {
+        if (!isTooManyRequests(error)) throw error
+        await this.#parts.clock.sleep(BUSY_RETRY_MS, signal)
+      }
+    }
+  }
+
+  /** Says how far the client has come, never more: it will resume from there. */
+  #bookmark(metadata: object, revision = this.#reachedRevision()): void {
+    const { queue, output } = this.#parts
+    if (revision === undefined) return
     const object = {
       kind: output.resource.kind,
       apiVersion: output.resource.apiVersion,
-      metadata: { resourceVersion: String(collection.revision), ...metadata },
+      metadata: { resourceVersion: String(revision), ...metadata },
     } as KubeObject
     queue.push(encodedFrame('BOOKMARK', object, output))
+  }
+
+  #reachedRevision(): number | undefined {
+    const { collection } = this.#parts
+    return this.#isUpToDate ? collection.revision : this.#toldRevision
   }
 
   #bookmarkNowAndThen(): () => void {

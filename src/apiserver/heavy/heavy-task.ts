@@ -1,16 +1,19 @@
 /**
- * What is sent to another thread and back: the steps of a write, with objects as JSON. Text crosses at the cost of a copy;
- * an object would be walked on both sides.
+ * What is sent to another thread and back: the steps of a write and large objects to be shown, as JSON. Text crosses at the
+ * cost of a copy; an object would be walked on both sides.
  */
 import { parseJson, printJson } from '../../kube/codec/json.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { ApiError, requestEntityTooLarge, type Status } from '../../kube/status/index.ts'
+import { fromStored } from '../core/conversion/conversion.ts'
 import { checkValues, type RequestBody } from '../core/decode-body.ts'
 import { type Resource, storedResource } from '../core/resource.ts'
 import type { PatchBody } from '../core/write/patch.ts'
 import { finishCreateStep, finishUpdateStep, type Made, patchStep, readStep } from '../core/write/steps.ts'
 import { strategyFor } from '../kinds/registry.ts'
 import type { WriteContext } from '../kinds/strategy.ts'
+import { rowHead } from '../kinds/tables/table.ts'
+import { type BodyForm, encodeJson } from '../serving/encode-body.ts'
 
 export interface ResourceName {
   readonly group: string
@@ -18,8 +21,21 @@ export interface ResourceName {
   readonly resource: string
 }
 
+/** An object in another form: in another version, as a row of a Table, in another encoding. */
+export type RenderTask =
+  | { readonly step: 'convert'; readonly json: Uint8Array; readonly apiVersion: string }
+  | {
+      readonly step: 'row'
+      readonly json: Uint8Array
+      readonly kind: string
+      readonly apiVersion: string
+      readonly nowMs: number
+    }
+  | { readonly step: 'encode'; readonly json: Uint8Array; readonly form: BodyForm }
+
 /** Objects are JSON: texts where they were made for the occasion, bytes where they are kept. */
 export type HeavyTask =
+  | RenderTask
   | { readonly step: 'read'; readonly resource: ResourceName; readonly body: RequestBody }
   | { readonly step: 'patch'; readonly resource: ResourceName; readonly patch: PatchBody; readonly old: Uint8Array }
   | {
@@ -32,6 +48,7 @@ export type HeavyTask =
     }
 
 export type HeavyResult =
+  | { readonly outcome: 'rendered'; readonly bytes: Uint8Array }
   | { readonly outcome: 'made'; readonly object: string; readonly warnings: readonly string[] }
   /** What the client is told. */
   | { readonly outcome: 'refused'; readonly status: Status }
@@ -50,6 +67,7 @@ export const MAX_OBJECT_VALUES = 150_000
 /** On the other thread. Never throws: whatever happens is the result. */
 export function performTask(task: HeavyTask): HeavyResult {
   try {
+    if (isRendering(task)) return { outcome: 'rendered', bytes: render(task) }
     const { object, warnings } = perform(task)
     checkValues(object, MAX_OBJECT_VALUES)
     const text = printJson(object)
@@ -61,7 +79,21 @@ export function performTask(task: HeavyTask): HeavyResult {
   }
 }
 
-function perform(task: HeavyTask): Made {
+function isRendering(task: HeavyTask): task is RenderTask {
+  return task.step === 'convert' || task.step === 'row' || task.step === 'encode'
+}
+
+function render(task: RenderTask): Uint8Array {
+  if (task.step === 'encode') return encodeJson(textOf(task.json), task.form)
+  const object = kept(task.json)
+  return Buffer.from(
+    task.step === 'convert'
+      ? printJson(fromStored(object, task.apiVersion))
+      : rowHead(object, task.apiVersion, task.kind, task.nowMs),
+  )
+}
+
+function perform(task: Exclude<HeavyTask, RenderTask>): Made {
   const { group, version, resource: name } = task.resource
   const resource = storedResource(group, version, name)
   if (resource === undefined) throw new Error(`there is no resource ${group}/${version}/${name}`)
@@ -74,15 +106,29 @@ function perform(task: HeavyTask): Made {
 }
 
 function kept(json: Uint8Array): KubeObject {
-  return parseJson(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8')) as KubeObject
+  return parseJson(textOf(json)) as KubeObject
+}
+
+function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('utf8')
 }
 
 /** On the thread that asked. */
 export function madeOf(result: HeavyResult): Made {
   if (result.outcome === 'made') return { object: parseJson(result.object) as KubeObject, warnings: result.warnings }
+  throw failureOf(result)
+}
+
+export function renderedOf(result: HeavyResult): Buffer {
+  if (result.outcome !== 'rendered') throw failureOf(result)
+  const { buffer, byteOffset, byteLength } = result.bytes
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
+function failureOf(result: HeavyResult): Error {
   if (result.outcome === 'refused') {
     const { message = '', ...status } = result.status
-    throw new ApiError({ ...status, message })
+    return new ApiError({ ...status, message })
   }
-  throw new Error(`heavy work failed: ${result.reason}`)
+  return new Error(`heavy work failed: ${result.outcome === 'failed' ? result.reason : 'it was another task'}`)
 }

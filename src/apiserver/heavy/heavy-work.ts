@@ -60,7 +60,7 @@ export class HeavyWork implements Part {
     if (signal.aborted) return Promise.reject(signal.reason as Error)
     const isFull =
       this.#queue.size >= MAX_WAITING_HEAVY_TASKS || this.#queue.sizeOf(caller) >= MAX_WAITING_HEAVY_TASKS_PER_CALLER
-    if (isFull) return Promise.reject(tooManyRequests('too many large objects are being written, try again later', 1))
+    if (isFull) return Promise.reject(tooManyRequests('too many large objects are being worked on, try again later', 1))
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#queue.remove(caller, waiting)

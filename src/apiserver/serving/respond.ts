@@ -13,7 +13,7 @@ export const MAX_CUT_WARNING_CHARACTERS = 256
 
 const compress = promisify(gzip)
 /** Level 4 is what API servers use: most of the gain for a third of the time. */
-const gzipLevel = 4
+export const GZIP_LEVEL = 4
 
 export async function respond(
   context: RequestContext,
@@ -26,9 +26,12 @@ export async function respond(
     send(context, status, all, body)
     return
   }
-  const compressed = await compress(body, { level: gzipLevel })
-  const vary = all['vary'] === undefined ? 'Accept-Encoding' : `${String(all['vary'])}, Accept-Encoding`
-  send(context, status, { ...all, 'content-encoding': 'gzip', vary }, compressed)
+  send(context, status, compressedHeaders(all), await compress(body, { level: GZIP_LEVEL }))
+}
+
+export function compressedHeaders(headers: ResponseHeaders): ResponseHeaders {
+  const vary = headers['vary'] === undefined ? 'Accept-Encoding' : `${String(headers['vary'])}, Accept-Encoding`
+  return { ...headers, 'content-encoding': 'gzip', vary }
 }
 
 function send(context: RequestContext, status: number, headers: ResponseHeaders, body: Buffer): void {
@@ -48,7 +51,7 @@ function headersOf(context: RequestContext, headers: ResponseHeaders): ResponseH
   return legalHeaders({ ...context.responseHeaders, ...headers, ...warningHeaders(context) })
 }
 
-function acceptsGzip({ exchange }: RequestContext): boolean {
+export function acceptsGzip({ exchange }: RequestContext): boolean {
   const accepted = exchange.headers.get('accept-encoding') ?? ''
   return accepted.split(',').some((coding) => coding.split(';')[0]?.trim() === 'gzip')
 }

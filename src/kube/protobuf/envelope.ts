@@ -81,6 +81,19 @@ export function writeEnvelope(apiVersion: string, kind: string, writeRaw: (write
   return bytes
 }
 
+/** What stands around an object of a known length that is sent in pieces. */
+export function envelopeAround(apiVersion: string, kind: string, rawBytes: number): { head: Buffer; tail: Buffer } {
+  const whole = writeEnvelope(apiVersion, kind, () => {})
+  const { rawStart } = readEnvelope(whole)
+  const writer = borrowWriter()
+  writer.uint32(rawBytes)
+  // Without the length of nothing, which is one byte.
+  writer.bytes(whole.subarray(0, rawStart - 1))
+  const head = writer.finish()
+  returnWriter(writer)
+  return { head, tail: whole.subarray(rawStart) }
+}
+
 function readTypeMeta(reader: ProtoReader, end: number): { apiVersion: string; kind: string } {
   const typeMeta = { apiVersion: '', kind: '' }
   while (reader.pos < end) {

@@ -45,7 +45,7 @@ describe('Subresources', () => {
       strategyOf: (resource: { apiVersion: string; kind: string }) => strategyOf(resource.apiVersion, resource.kind),
     }
     writer = new Writer({ store, cache, clock, admission: new Admission([]), maker: inlineMaker, ...strategies })
-    reader = new Reader(store, cache, (ms, signal) => clock.sleep(ms, signal))
+    reader = new Reader(store, cache, clock)
     connections = []
   })
 

@@ -6,14 +6,12 @@ import { type HeavyTask, madeOf, nameOf } from '../../heavy/heavy-task.ts'
 import type { HeavyWork } from '../../heavy/heavy-work.ts'
 import type { KindStrategy, WriteContext } from '../../kinds/strategy.ts'
 import type { RequestBody } from '../decode-body.ts'
-import type { Item } from '../item.ts'
+import { type Item, MAX_INLINE_OBJECT_BYTES } from '../item.ts'
 import type { Resource } from '../resource.ts'
 import type { PatchBody } from './patch.ts'
 import { finishCreateStep, finishUpdateStep, type Made, patchStep, readStep } from './steps.ts'
 import type { WriteRequest } from './write-request.ts'
 
-/** Nearly everything that clusters hold is smaller; what is larger may take longer than others should wait. */
-export const MAX_INLINE_OBJECT_BYTES = 64 * 1024
 /** A character of YAML takes as long as this many of JSON. */
 export const YAML_WEIGHT = 16
 

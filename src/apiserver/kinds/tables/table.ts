@@ -2,6 +2,7 @@
  * The Table that an API server makes of objects for kubectl and its kin: columns, and a row of cells for each object.
  * A pure function of the objects and the time: ages are counted from `nowMs`.
  */
+import { printJson } from '../../../kube/codec/json.ts'
 import type { KubeObject, ListMeta } from '../../../kube/objects.ts'
 import type { IncludeObject, MetaVersion } from '../../../kube/representation.ts'
 import type { Cell, ColumnDefinition, RowCondition, TableLayout } from './layout.ts'
@@ -55,6 +56,28 @@ export function renderTable(objects: readonly KubeObject[], options: TableOption
   }
 }
 
+/** The order in which the objects of a kind stand in a Table; most keep the order of the store. */
+export function tableOrder(apiVersion: string, kind: string): TableLayout['order'] {
+  return layoutOfKind(apiVersion, kind).order
+}
+
+/** A Table up to its rows, for one that is put together from printed rows. Columns are left out as in `renderTable`. */
+export function tableHead({
+  apiVersion,
+  kind,
+  version,
+  listMeta = {},
+  withHeaders,
+}: Omit<TableOptions, 'nowMs' | 'includeObject'>): Omit<Table, 'rows'> {
+  const columnDefinitions = withHeaders ? layoutOfKind(apiVersion, kind).columns : null
+  return { kind: 'Table', apiVersion: `meta.k8s.io/${version}`, metadata: tableMeta([], listMeta), columnDefinitions }
+}
+
+/** A printed row without its object, and without the brace that closes it. */
+export function rowHead(object: KubeObject, apiVersion: string, kind: string, nowMs: number): string {
+  return printJson(rowCells(object, layoutOfKind(apiVersion, kind), nowMs)).slice(0, -1)
+}
+
 function tableMeta(objects: readonly KubeObject[], listMeta: ListMeta | undefined): ListMeta {
   if (listMeta === undefined) {
     const resourceVersion = textAt(objects[0], 'metadata', 'resourceVersion')
@@ -69,12 +92,12 @@ function tableMeta(objects: readonly KubeObject[], listMeta: ListMeta | undefine
 }
 
 function tableRow(object: KubeObject, layout: TableLayout, options: TableOptions): TableRow {
+  return { ...rowCells(object, layout, options.nowMs), object: rowObject(object, options) }
+}
+
+function rowCells(object: KubeObject, layout: TableLayout, nowMs: number): Omit<TableRow, 'object'> {
   const conditions = layout.conditions?.(object) ?? []
-  return {
-    cells: layout.cells(object, options.nowMs),
-    ...(conditions.length === 0 ? {} : { conditions }),
-    object: rowObject(object, options),
-  }
+  return { cells: layout.cells(object, nowMs), ...(conditions.length === 0 ? {} : { conditions }) }
 }
 
 function rowObject(object: KubeObject, options: TableOptions): KubeObject | null {

@@ -1,12 +1,22 @@
 import { describe, expect, it } from 'vitest'
+import { EventFrames, type ItemEvent } from './event-frames.ts'
 import { Item, storedValue } from './item.ts'
-import { eventFrame, type OutputContext } from './output.ts'
+import type { OutputContext } from './output.ts'
+import { Renderer } from './renderer.ts'
 import { storedResource } from './resource.ts'
 
 function context(encoding: 'json' | 'protobuf'): OutputContext {
   const resource = storedResource('', 'v1', 'configmaps')
   if (resource === undefined) throw new Error('no such resource')
   return { resource, representation: { as: 'Object', encoding }, pretty: false, nowMs: 0 }
+}
+
+const noThread = { run: () => Promise.reject(new Error('nothing here is large')) }
+const frames = new EventFrames(new Renderer(noThread))
+
+function eventFrame(event: ItemEvent, output: OutputContext, isFirst: boolean): Buffer {
+  const asker = { caller: 'somebody', signal: new AbortController().signal }
+  return frames.frame(event, output, isFirst, asker) as Buffer
 }
 
 function item(name: string): Item {
@@ -22,7 +32,7 @@ function told(frame: Buffer): { type: string; name: string; version: string } {
   return { type, name: object.metadata.name, version: object.metadata.resourceVersion }
 }
 
-describe('eventFrame', () => {
+describe('EventFrames', () => {
   it('makes one frame for all watchers of a representation', () => {
     const event = { type: 'ADDED', item: item('a'), revision: 3 } as const
     const json = eventFrame(event, context('json'), true)

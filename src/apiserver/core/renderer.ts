@@ -1,0 +1,85 @@
+/**
+ * Items in the form that a client asked for. Small ones are worked on here and now, large ones on the thread for heavy
+ * work. Methods that end in `Now` need no wait where `isReady`; whoever has many small items spares a promise for each.
+ */
+import { type HeavyTask, renderedOf } from '../heavy/heavy-task.ts'
+import type { HeavyWork } from '../heavy/heavy-work.ts'
+import { rowHead } from '../kinds/tables/table.ts'
+import { type BodyForm, encodeJson } from '../serving/encode-body.ts'
+import { keepServed, knownItem, servedItem } from './conversion/served-item.ts'
+import { type Item, MAX_INLINE_OBJECT_BYTES } from './item.ts'
+import type { OutputContext } from './output.ts'
+
+/** A byte of an object takes as long in YAML as this many in other encodings. */
+export const YAML_OUTPUT_WEIGHT = 4
+
+const noRow = Buffer.alloc(0)
+
+/** Who waits for it, and how long. */
+export interface RenderAsker {
+  readonly caller: string
+  readonly signal: AbortSignal
+}
+
+/** An item in the version that is served, and the head of its row where a Table is wanted. */
+export interface ReadyItem {
+  readonly item: Item
+  readonly row: Buffer
+}
+
+export class Renderer {
+  readonly #heavy: Pick<HeavyWork, 'run'>
+
+  constructor(heavy: Pick<HeavyWork, 'run'>) {
+    this.#heavy = heavy
+  }
+
+  /** Whether `readyNow` is not long. */
+  isReady(stored: Item, output: OutputContext): boolean {
+    if (!stored.isLarge) return true
+    const { representation, resource } = output
+    const item = knownItem(stored, resource)
+    if (item === undefined || representation.as === 'Table') return false
+    return representation.as !== 'Object' || representation.encoding !== 'protobuf' || item.hasProtobuf
+  }
+
+  readyNow(stored: Item, { representation, resource, nowMs }: OutputContext): ReadyItem {
+    const item = servedItem(stored, resource)
+    if (representation.as !== 'Table') return { item, row: noRow }
+    return { item, row: Buffer.from(rowHead(item.object(), resource.apiVersion, resource.kind, nowMs)) }
+  }
+
+  /** The same, with all that is long done elsewhere and kept. */
+  async ready(stored: Item, output: OutputContext, asker: RenderAsker): Promise<ReadyItem> {
+    if (this.isReady(stored, output)) return this.readyNow(stored, output)
+    const { representation, resource, nowMs } = output
+    const { apiVersion, kind } = resource
+    const item =
+      knownItem(stored, resource) ??
+      keepServed(stored, apiVersion, await this.#run({ step: 'convert', json: stored.json, apiVersion }, asker))
+    if (representation.as === 'Table') {
+      return { item, row: await this.#run({ step: 'row', json: item.json, kind, apiVersion, nowMs }, asker) }
+    }
+    if (representation.as === 'Object' && representation.encoding === 'protobuf' && !item.hasProtobuf) {
+      item.keepProtobuf(await this.encode([item.json], 'protobuf', asker))
+    }
+    return { item, row: noRow }
+  }
+
+  /** Printed JSON in another form. */
+  async encode(json: readonly Buffer[], form: BodyForm, asker: RenderAsker): Promise<Buffer> {
+    const whole = json.length === 1 ? (json[0] as Buffer) : Buffer.concat(json)
+    if (isLight(whole.length, form)) return encodeJson(whole.toString('utf8'), form)
+    return await this.#run({ step: 'encode', json: whole, form }, asker)
+  }
+
+  async #run(task: HeavyTask, { caller, signal }: RenderAsker): Promise<Buffer> {
+    return renderedOf(await this.#heavy.run(task, caller, signal))
+  }
+}
+
+/** Whether so much JSON may be encoded here and now. */
+export function isLight(jsonBytes: number, form: BodyForm): boolean {
+  if (form === 'compact') return true
+  return jsonBytes * (form === 'yaml' ? YAML_OUTPUT_WEIGHT : 1) <= MAX_INLINE_OBJECT_BYTES
+}
