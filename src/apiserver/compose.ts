@@ -228,7 +228,7 @@ export function composeApiServer(given: ApiServerOptions): ApiServer {
       // Paths and methods that do not go together end here.
       routes,
       // What the API offers, for everybody who may know.
-      documentsHandler({ discovery, openApi }),
+      documentsHandler({ discovery, openApi, heavy }),
       // How others check our tokens.
       openIdHandler({
         issuer: issuer.issuer,

@@ -3,21 +3,24 @@ import { kubernetesVersion } from '../../kube/schema/schema.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import type { Delegate } from '../delegation/delegate.ts'
 import type { DiscoveryDocuments } from '../discovery/documents.ts'
+import { renderedOf } from '../heavy/heavy-task.ts'
+import type { HeavyWork } from '../heavy/heavy-work.ts'
 import type { OpenApiDocuments } from '../openapi/documents.ts'
 import { respond } from '../serving/respond.ts'
 
 export interface Documents {
   readonly discovery: DiscoveryDocuments
   readonly openApi: OpenApiDocuments
+  readonly heavy: Pick<HeavyWork, 'run'>
 }
 
-export function documentsHandler({ discovery, openApi }: Documents): Delegate {
+export function documentsHandler({ discovery, openApi, heavy }: Documents): Delegate {
   return async (context) => {
     const { info, exchange } = context
     if (info.kind !== 'non-resource' || !['get', 'head'].includes(info.verb)) return false
     const answer =
       versionDocument(info.path) ??
-      openApiAnswer(openApi, info.path, context) ??
+      (await openApiAnswer(openApi, heavy, info.path, context)) ??
       discoveryAnswer(discovery, info.path, context)
     if (answer === undefined) return false
     await respond(context, answer.status, answer.headers, exchange.method === 'HEAD' ? Buffer.alloc(0) : answer.body)
@@ -58,16 +61,21 @@ function versionDocument(path: string): DocumentAnswer | undefined {
   }
 }
 
-function openApiAnswer(
+async function openApiAnswer(
   openApi: OpenApiDocuments,
+  heavy: Documents['heavy'],
   path: string,
-  { exchange, query }: RequestContext,
-): DocumentAnswer | undefined {
-  return openApi.openApiDocument(path, {
+  { exchange, query, user, signal }: RequestContext,
+): Promise<DocumentAnswer | undefined> {
+  const request = {
     accept: exchange.headers.get('accept') ?? '',
     hash: query.first('hash') ?? '',
     ifNoneMatch: exchange.headers.get('if-none-match') ?? '',
-  })
+  }
+  await openApi.ready(path, request, signal, async (documents, form) =>
+    renderedOf(await heavy.run({ step: 'swagger', documents, form }, user.name, signal)),
+  )
+  return openApi.openApiDocument(path, request)
 }
 
 function discoveryAnswer(

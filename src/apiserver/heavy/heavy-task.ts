@@ -13,6 +13,7 @@ import { finishCreateStep, finishUpdateStep, type Made, patchStep, readStep } fr
 import { strategyFor } from '../kinds/registry.ts'
 import type { WriteContext } from '../kinds/strategy.ts'
 import { rowHead } from '../kinds/tables/table.ts'
+import { type SwaggerForm, swaggerBytes } from '../openapi/swagger/swagger-bytes.ts'
 import { type BodyForm, encodeJson } from '../serving/encode-body.ts'
 
 export interface ResourceName {
@@ -21,7 +22,7 @@ export interface ResourceName {
   readonly resource: string
 }
 
-/** An object in another form: in another version, as a row of a Table, in another encoding. */
+/** Something in another form: an object in another version, as a row of a Table, in another encoding; documents as one. */
 export type RenderTask =
   | { readonly step: 'convert'; readonly json: Uint8Array; readonly apiVersion: string }
   | {
@@ -32,6 +33,7 @@ export type RenderTask =
       readonly nowMs: number
     }
   | { readonly step: 'encode'; readonly json: Uint8Array; readonly form: BodyForm }
+  | { readonly step: 'swagger'; readonly documents: readonly Uint8Array[]; readonly form: SwaggerForm }
 
 /** Objects are JSON: texts where they were made for the occasion, bytes where they are kept. */
 export type HeavyTask =
@@ -80,10 +82,11 @@ export function performTask(task: HeavyTask): HeavyResult {
 }
 
 function isRendering(task: HeavyTask): task is RenderTask {
-  return task.step === 'convert' || task.step === 'row' || task.step === 'encode'
+  return ['convert', 'row', 'encode', 'swagger'].includes(task.step)
 }
 
 function render(task: RenderTask): Uint8Array {
+  if (task.step === 'swagger') return swaggerBytes(task.documents, task.form)
   if (task.step === 'encode') return encodeJson(textOf(task.json), task.form)
   const object = kept(task.json)
   return Buffer.from(

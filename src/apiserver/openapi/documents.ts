@@ -1,17 +1,14 @@
 /**
  * Answers `/openapi/v3` and everything below it, and `/openapi/v2`. The addresses in the root carry the hash of the document they lead to, so
  * that clients keep documents for ever: a hash must change with the bytes, and is therefore taken over the bytes. All
- * built-in documents together take about a tenth of a second to make; `prepare` does it ahead of the first request.
+ * built-in documents together take about a tenth of a second to make; `ready` does it in as many turns, and elsewhere.
  */
 import { createHash } from 'node:crypto'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parseAccept } from '../../kube/media-type-accept.ts'
-import { kubernetesVersion } from '../../kube/schema/schema.ts'
 import type { Clock } from '../../telemetry/clock.ts'
-import type { OpenApiDocument } from './openapi.ts'
+import { Turns } from '../../telemetry/turns.ts'
 import type { OpenApiPart, OpenApiSource } from './source.ts'
-import { swaggerOf } from './swagger/swagger.ts'
-import { encodeSwagger } from './swagger/swagger-protobuf.ts'
+import { type SwaggerForm, swaggerBytes } from './swagger/swagger-bytes.ts'
 
 export const OPENAPI_ROOT = '/openapi/v3'
 const swaggerPath = '/openapi/v2'
@@ -36,7 +33,8 @@ interface Made {
   readonly hash: string
 }
 
-type SwaggerForm = 'json' | 'protobuf'
+/** What `swaggerBytes` does, where it keeps nobody waiting. */
+export type MakeSwagger = (documents: readonly Uint8Array[], form: SwaggerForm) => Promise<Buffer>
 
 const noBody = Buffer.alloc(0)
 const jsonType = 'application/json'
@@ -77,11 +75,24 @@ export class OpenApiDocuments {
 
   /** Makes all documents, one in each turn of the event loop, so that nobody waits for more than one of them. */
   async prepare(signal: AbortSignal): Promise<void> {
+    const turns = new Turns(this.#clock)
     for (const part of [...this.#source.parts()]) {
       if (signal.aborted) return
+      if (this.#made.has(part)) continue
       this.#documentOf(part)
-      await nextTurn()
+      await turns.next()
     }
+  }
+
+  /** Makes whatever takes long of the answer to this request. */
+  async ready(path: string, request: OpenApiRequest, signal: AbortSignal, makeSwagger: MakeSwagger): Promise<void> {
+    if (path !== swaggerPath && path !== OPENAPI_ROOT) return
+    await this.prepare(signal)
+    const form = swaggerFormOf(request)
+    if (signal.aborted || path !== swaggerPath || this.#keptSwagger().has(form)) return
+    const kept = this.#keptSwagger()
+    const made = hashed(await makeSwagger(this.#documents(), form))
+    kept.set(form, made)
   }
 
   #respond(made: Made, { accept, ifNoneMatch }: OpenApiRequest, caching: Record<string, string>): OpenApiResponse {
@@ -92,30 +103,30 @@ export class OpenApiDocuments {
   }
 
   #swaggerResponse(request: OpenApiRequest): OpenApiResponse {
-    const { accept = '' } = request
-    // Whoever takes both gets the one that is named first.
-    const wanted = parseAccept(accept).find(({ subtype }) =>
-      ['*', 'json', ...swaggerProtobufSubtypes].includes(subtype),
-    )
-    const takesProtobuf = swaggerProtobufSubtypes.includes(wanted?.subtype ?? '')
-    if (!takesProtobuf) return this.#respond(this.#swaggerIn('json'), request, {})
+    if (swaggerFormOf(request) === 'json') return this.#respond(this.#swaggerIn('json'), request, {})
     const answer = this.#respond(this.#swaggerIn('protobuf'), { ...request, accept: '' }, {})
     return { ...answer, headers: { ...answer.headers, 'content-type': swaggerProtobufType } }
   }
 
   /** Made when somebody asks for it: few do, and it takes as long as all documents of v3 together. */
   #swaggerIn(form: SwaggerForm): Made {
-    const { generation } = this.#source
-    if (this.#swagger.generation !== generation) this.#swagger = { generation, made: new Map() }
-    let made = this.#swagger.made.get(form)
+    const kept = this.#keptSwagger()
+    let made = kept.get(form)
     if (made === undefined) {
-      const parts = [...this.#source.parts()].map((part) => this.#documentOf(part))
-      const documents = parts.map(({ bytes }) => JSON.parse(bytes.toString('utf8')) as OpenApiDocument)
-      const swagger = swaggerOf(documents, kubernetesVersion())
-      made = form === 'json' ? finish(swagger) : hashed(encodeSwagger(swagger))
-      this.#swagger.made.set(form, made)
+      made = hashed(swaggerBytes(this.#documents(), form))
+      kept.set(form, made)
     }
     return made
+  }
+
+  #keptSwagger(): Map<SwaggerForm, Made> {
+    const { generation } = this.#source
+    if (this.#swagger.generation !== generation) this.#swagger = { generation, made: new Map() }
+    return this.#swagger.made
+  }
+
+  #documents(): Buffer[] {
+    return [...this.#source.parts()].map((part) => this.#documentOf(part).bytes)
   }
 
   #immutable(): Record<string, string> {
@@ -149,6 +160,12 @@ export class OpenApiDocuments {
     }
     return made
   }
+}
+
+/** Whoever takes both gets the one that is named first. */
+function swaggerFormOf({ accept = '' }: OpenApiRequest): SwaggerForm {
+  const wanted = parseAccept(accept).find(({ subtype }) => ['*', 'json', ...swaggerProtobufSubtypes].includes(subtype))
+  return swaggerProtobufSubtypes.includes(wanted?.subtype ?? '') ? 'protobuf' : 'json'
 }
 
 function finish(document: object): Made {
