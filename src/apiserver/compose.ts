@@ -262,7 +262,7 @@ export function composeApiServer(given: ApiServerOptions): ApiServer {
         attempted: (result, userName) => metrics.access.authenticated(result, userName),
       }),
       // What follows may be somebody else's request.
-      withImpersonation(authorizer),
+      withImpersonation(authorizer, clock),
       // After authentication: an overloaded server still lets its administrator in.
       withInFlightLimits({ ...uid, metrics: metrics.requests }),
       withAuthorization({ authorizer, decided: (verdict) => metrics.access.authorized(verdict) }),

@@ -59,7 +59,7 @@ function server() {
         allowAnonymous: false,
         attempted: (result, name) => metrics.access.authenticated(result, name),
       }),
-      withImpersonation(authorizer),
+      withImpersonation(authorizer, clock),
       withInFlightLimits({ flowSchemaUid: '', priorityLevelUid: '', metrics: metrics.requests }),
       withAuthorization({ authorizer, decided: (verdict) => metrics.access.authorized(verdict) }),
     ],

@@ -5,6 +5,8 @@
 import type { RequestInfo } from '../../kube/request-info.ts'
 import { badRequest } from '../../kube/status/index.ts'
 import type { RequestHeaders } from '../../serving/exchange.ts'
+import type { Clock } from '../../telemetry/clock.ts'
+import { Turns } from '../../telemetry/turns.ts'
 import { readExtra } from '../auth/authn/extra-headers.ts'
 import { allTexts, firstText } from '../auth/authn/header-text.ts'
 import { type Attributes, type Authorizer, allow, type ResourceAttributes } from '../auth/authorizer.ts'
@@ -14,12 +16,12 @@ import { CONSTRAINED_MODES, type Mode, OLD_RIGHT, type Part, partsOfOldRight } f
 
 const extraPrefix = 'impersonate-extra-'
 
-export function withImpersonation(authorizer: Authorizer): Filter {
+export function withImpersonation(authorizer: Authorizer, clock: Clock): Filter {
   return (next) => async (context) => {
     const wanted = readWanted(context.exchange.headers)
     if (wanted !== undefined) {
       const caller = context.user
-      context.user = played(authorizer, caller, wanted, context.info)
+      context.user = await played({ authorizer, turns: new Turns(clock) }, caller, wanted, context.info)
       context.impersonator = caller
       for (const name of [...context.exchange.headers.names()]) {
         if (name.startsWith('impersonate-')) context.exchange.headers.remove(name)
@@ -39,18 +41,35 @@ function readWanted(headers: RequestHeaders): UserInfo | undefined {
   throw badRequest(`requested ${JSON.stringify([...groups, ...Object.keys(extra)])} without impersonating a user name`)
 }
 
+/** Hundreds of groups are as many questions to a large policy: others are served in between. */
+interface Asking {
+  readonly authorizer: Authorizer
+  readonly turns: Turns
+}
+
 /** Throws what the old right lacks where no mode allows it: that is the refusal that people know. */
-function played(authorizer: Authorizer, caller: UserInfo, wanted: UserInfo, info: RequestInfo): UserInfo {
-  const isAllowed = (attributes: Attributes): boolean => authorizer.authorize(attributes).verdict === 'allow'
+async function played(asking: Asking, caller: UserInfo, wanted: UserInfo, info: RequestInfo): Promise<UserInfo> {
+  const { authorizer, turns } = asking
   for (const mode of CONSTRAINED_MODES) {
     const parts = mode.partsOf(wanted, caller)
     if (parts === undefined) continue
     const onThis = { ...info, user: caller, verb: `impersonate-on:${mode.name}:${info.verb}` }
-    if ([onThis, ...parts.map((part) => attributesOf(caller, mode, part))].every(isAllowed))
-      return withGroups(wanted, mode)
+    const questions = [onThis, ...parts.map((part) => attributesOf(caller, mode, part))]
+    if (await allowsAll(asking, questions)) return withGroups(wanted, mode)
   }
-  for (const part of partsOfOldRight(wanted)) allow(authorizer, attributesOf(caller, OLD_RIGHT, part))
+  for (const part of partsOfOldRight(wanted)) {
+    allow(authorizer, attributesOf(caller, OLD_RIGHT, part))
+    if (turns.isOver) await turns.next()
+  }
   return withGroups(wanted, OLD_RIGHT)
+}
+
+async function allowsAll({ authorizer, turns }: Asking, questions: readonly Attributes[]): Promise<boolean> {
+  for (const attributes of questions) {
+    if (authorizer.authorize(attributes).verdict !== 'allow') return false
+    if (turns.isOver) await turns.next()
+  }
+  return true
 }
 
 function attributesOf(user: UserInfo, { verb }: Mode, part: Part): ResourceAttributes {

@@ -1,5 +1,6 @@
 /** Aggregated ClusterRoles: their rules follow the roles that their selectors match. */
-import { staleAggregations } from '../auth/rbac/aggregation.ts'
+import { Turns } from '../../telemetry/turns.ts'
+import { rulesBytes, staleAggregationSteps } from '../auth/rbac/aggregation.ts'
 import { type ClusterRole, nameOf, RBAC_API_VERSION } from '../auth/rbac/objects.ts'
 import type { Controller } from './controller.ts'
 import { builtIn, type InternalClient } from './internal-client.ts'
@@ -20,13 +21,24 @@ export function clusterRoleController(client: InternalClient): Controller {
 }
 
 export async function writeAggregations(client: InternalClient, signal: AbortSignal): Promise<void> {
-  const stale = staleAggregations(client.list(roles) as ClusterRole[])
-  await Promise.all(
-    stale.map((role) =>
-      client.update({ resource: roles, namespace: '', name: nameOf(role) }, signal, (present) => ({
-        ...present,
-        rules: role.rules,
-      })),
-    ),
-  )
+  for (const role of await staleRoles(client)) {
+    const place = { resource: roles, namespace: '', name: nameOf(role) }
+    const change = (present: ClusterRole): ClusterRole => ({ ...present, rules: role.rules ?? [] })
+    await client.update(place, signal, change, '', rulesBytes(role))
+  }
+}
+
+/** In slices. What changes meanwhile is looked at again. */
+async function staleRoles(client: InternalClient): Promise<ClusterRole[]> {
+  const turns = new Turns(client.clock)
+  const items = client.items(roles)
+  const objects = (function* () {
+    for (const item of items) yield item.object() as ClusterRole
+  })()
+  const steps = staleAggregationSteps(objects)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    if (turns.isOver) await turns.next()
+  }
 }

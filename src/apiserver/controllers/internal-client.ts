@@ -5,7 +5,9 @@
 import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
 import { splitApiVersion } from '../../kube/schema/catalogue.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../kube/status/index.ts'
+import type { Clock } from '../../telemetry/clock.ts'
 import { MASTERS_GROUP, type UserInfo } from '../auth/user.ts'
+import type { Item } from '../core/item.ts'
 import type { ObjectCache } from '../core/object-cache.ts'
 import { collectionPrefix, keyOf, type Resource, storedResource } from '../core/resource.ts'
 import { createObject } from '../core/write/create.ts'
@@ -47,6 +49,10 @@ export class InternalClient {
     return this.#cache
   }
 
+  get clock(): Clock {
+    return this.#writer.parts.clock
+  }
+
   get nowMs(): number {
     return this.#writer.parts.clock.nowMs()
   }
@@ -64,11 +70,12 @@ export class InternalClient {
   }
 
   list(resource: Resource, namespace = ''): KubeObject[] {
-    const prefix = collectionPrefix(resource, namespace)
-    return this.#cache
-      .collection(resource.keyPrefix)
-      .list(prefix)
-      .map((item) => item.object())
+    return this.items(resource, namespace).map((item) => item.object())
+  }
+
+  /** The same unread: whoever needs little of many objects, or has time, reads them by himself. */
+  items(resource: Resource, namespace = ''): Item[] {
+    return this.#cache.collection(resource.keyPrefix).list(collectionPrefix(resource, namespace))
   }
 
   /** False when somebody else made it first: whoever looks at it next sees theirs. */
@@ -87,11 +94,14 @@ export class InternalClient {
     }
   }
 
-  /** Changes what is there, if it is there and needs it. Writers in between are taken into account. */
-  async update(place: Place, signal: AbortSignal, change: Change, subresource = ''): Promise<void> {
+  /**
+   * Changes what is there, if it is there and needs it. Writers in between are taken into account. `bytes` is about how
+   * large the change makes it, where that may be much.
+   */
+  async update(place: Place, signal: AbortSignal, change: Change, subresource = '', bytes = 0): Promise<void> {
     const present = this.get(place)
     if (present === undefined || change(present) === undefined) return
-    const request = this.#request(place, subresource, signal)
+    const request = { ...this.#request(place, subresource, signal), bodyBytes: bytes }
     try {
       await updateObject(this.#writer, request, (current) =>
         withoutVersion(change(current.object()) ?? current.object()),

@@ -2,8 +2,9 @@
  * Empties namespaces that are being deleted, and lets them go when nothing is left. Pods go first, and everything else
  * only after the last of them: a pod may need its Secrets and its NetworkPolicies to the end.
  */
-import type { KubeObject } from '../../kube/objects.ts'
+import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
 import { listGroupVersions } from '../../kube/schema/catalogue.ts'
+import { Turns } from '../../telemetry/turns.ts'
 import { type Resource, storedResource } from '../core/resource.ts'
 import { struct, texts } from '../kinds/fields.ts'
 import { type Controller, nameOfItem, placeOf } from './controller.ts'
@@ -69,20 +70,18 @@ class NamespaceController implements Controller {
     const isPods = ({ group, row }: Resource): boolean => group === '' && row.resource === 'pods'
     const pods = this.#contents.filter(isPods)
     const podFailures = await this.#deleteAll(pods, namespace, signal)
-    const remainingPods = this.#remains(pods, namespace, podFailures)
+    const remainingPods = await this.#remains(pods, namespace, podFailures)
     if (remainingPods.objects.size > 0 || podFailures.length > 0) return remainingPods
     const failures = await this.#deleteAll(this.#contents, namespace, signal)
-    return this.#remains(this.#contents, namespace, failures)
+    return await this.#remains(this.#contents, namespace, failures)
   }
 
   /** Returns what went wrong, each thing once. */
   async #deleteAll(resources: readonly Resource[], namespace: string, signal: AbortSignal): Promise<string[]> {
-    const doomed = resources.flatMap((resource) =>
-      this.#client
-        .list(resource, namespace)
-        .filter(isToBeDeleted)
-        .map(({ metadata }) => ({ resource, name: metadata?.name ?? '', uid: metadata?.uid ?? '' })),
-    )
+    const doomed: { resource: Resource; name: string; uid: string }[] = []
+    for await (const { resource, metadata } of this.#metadataOf(resources, namespace)) {
+      if (isToBeDeleted(metadata)) doomed.push({ resource, name: metadata.name ?? '', uid: metadata.uid ?? '' })
+    }
     const failures = new Set<string>()
     const deleteNext = async (): Promise<void> => {
       for (let next = doomed.pop(); next !== undefined && !signal.aborted; next = doomed.pop()) {
@@ -98,23 +97,35 @@ class NamespaceController implements Controller {
     return [...failures]
   }
 
-  #remains(resources: readonly Resource[], namespace: string, failures: readonly string[]): Remains {
+  async #remains(resources: readonly Resource[], namespace: string, failures: readonly string[]): Promise<Remains> {
     const objects = new Map<string, number>()
     const finalizers = new Map<string, number>()
-    for (const resource of resources) {
-      const left = this.#client.list(resource, namespace)
-      if (left.length > 0) objects.set(`${resource.row.resource}.${resource.group}`, left.length)
-      for (const name of left.flatMap(({ metadata }) => metadata?.finalizers ?? [])) {
-        finalizers.set(name, (finalizers.get(name) ?? 0) + 1)
-      }
+    for await (const { resource, metadata } of this.#metadataOf(resources, namespace)) {
+      const type = `${resource.row.resource}.${resource.group}`
+      objects.set(type, (objects.get(type) ?? 0) + 1)
+      for (const name of metadata.finalizers ?? []) finalizers.set(name, (finalizers.get(name) ?? 0) + 1)
     }
     return { objects, finalizers, failures }
   }
+
+  /** Of all that is in the namespace, in slices: it may be much. */
+  async *#metadataOf(
+    resources: readonly Resource[],
+    namespace: string,
+  ): AsyncGenerator<{ resource: Resource; metadata: ObjectMeta }, void, undefined> {
+    const turns = new Turns(this.#client.clock)
+    for (const resource of resources) {
+      for (const item of this.#client.items(resource, namespace)) {
+        if (turns.isOver) await turns.next()
+        yield { resource, metadata: item.metadata() }
+      }
+    }
+  }
 }
 
-function isToBeDeleted({ metadata }: KubeObject): boolean {
+function isToBeDeleted(metadata: ObjectMeta): boolean {
   return (
-    metadata?.deletionTimestamp === undefined ||
+    metadata.deletionTimestamp === undefined ||
     (metadata.finalizers ?? []).some((finalizer) => policyFinalizers.includes(finalizer))
   )
 }

@@ -1,5 +1,6 @@
 /** Sends a list: a short one at once, a long one as fast as the client reads it, so that nobody's lists fill the memory. */
 import type { ListMeta } from '../../kube/objects.ts'
+import { notAcceptable } from '../../kube/status/request-errors.ts'
 import type { ResponseHeaders } from '../../serving/exchange.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { Turns } from '../../telemetry/turns.ts'
@@ -23,6 +24,9 @@ export interface ListSurroundings {
   readonly clock: Clock
 }
 
+/** What a list in YAML may be long in JSON: YAML takes ten times as long to make, and whoever has so much can read JSON. */
+export const MAX_YAML_LIST_BYTES = 8 * 1024 * 1024
+
 /** Fewer are looked at in no time. */
 const fewItems = 100
 
@@ -36,12 +40,22 @@ export async function respondList(
   // Many lists may be asked for in one breath: those that are long begin in line.
   if (items.length > fewItems) await turns.next()
   const parts = { renderer, turns, asker }
+  if (output.representation.encoding === 'yaml') checkYaml(items, output)
   if (!isPlainJson(output)) {
     await respondPieces(context, headers, listPieces(items, metadata, output, parts), turns)
     return
   }
   const list = new JsonList(await servedItems(items, output, parts), metadata, output.resource)
   await respondPieces(context, headers, list.pieces(), turns, list.bytes)
+}
+
+function checkYaml(items: readonly Item[], { representation }: OutputContext): void {
+  const showsObjects =
+    representation.as === 'Object' || (representation.as === 'Table' && representation.includeObject === 'Object')
+  const bytes = showsObjects ? items.reduce((sum, { json }) => sum + json.length, 0) : 0
+  if (bytes <= MAX_YAML_LIST_BYTES) return
+  const why = `the list has ${bytes} bytes, and at most ${MAX_YAML_LIST_BYTES} are sent as application/yaml`
+  throw notAcceptable(`${why}: ask for application/json, or for less by limit`)
 }
 
 async function servedItems(

@@ -46,6 +46,6 @@ function feed(cache: ObjectCache, prefix: string, sink: Sink): void {
 }
 
 function placeOf(item: Item): [namespace: string, name: string] {
-  const { namespace = '', name = '' } = item.object().metadata ?? {}
+  const { namespace = '', name = '' } = item.metadata()
   return [namespace, name]
 }

@@ -27,14 +27,32 @@ export function aggregatedRules(role: ClusterRole, roles: readonly ClusterRole[]
  * chain; roles that gather from each other in a circle get no more, and the next change of any of them goes on.
  */
 export function staleAggregations(roles: Iterable<ClusterRole>): ClusterRole[] {
+  const steps = staleAggregationSteps(roles)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+  }
+}
+
+/** The same with a stop after each role: together they may be long. */
+export function* staleAggregationSteps(roles: Iterable<ClusterRole>): Generator<void, ClusterRole[], void> {
   const current = new Map<string, ClusterRole>()
-  for (const role of roles) current.set(nameOf(role), role)
+  for (const role of roles) {
+    current.set(nameOf(role), role)
+    yield
+  }
   const aggregated = [...current.values()].filter(isAggregated).map(nameOf)
   const stale = new Set<string>()
   for (let pass = 0; pass <= aggregated.length; pass++) {
-    const changed = aggregated.filter((name) => refresh(name, current))
-    if (changed.length === 0) break
-    for (const name of changed) stale.add(name)
+    let hasChanged = false
+    for (const name of aggregated) {
+      if (refresh(name, current)) {
+        hasChanged = true
+        stale.add(name)
+      }
+      yield
+    }
+    if (!hasChanged) break
   }
   return [...current.values()].filter((role) => stale.has(nameOf(role)))
 }
@@ -66,7 +84,19 @@ function sameRules(a: readonly PolicyRule[], b: readonly PolicyRule[]): boolean 
   return a.length === b.length && a.every((rule, index) => ruleKey(rule) === ruleKey(b[index] ?? { verbs: [] }))
 }
 
+const ruleKeys = new WeakMap<PolicyRule, string>()
+
 /** Equal for rules that say the same in the same order; an empty list says as much as none. */
 function ruleKey(rule: PolicyRule): string {
-  return JSON.stringify(completeRule(rule))
+  let key = ruleKeys.get(rule)
+  if (key === undefined) {
+    key = JSON.stringify(completeRule(rule))
+    ruleKeys.set(rule, key)
+  }
+  return key
+}
+
+/** About how long the rules of a role are when they are printed. */
+export function rulesBytes({ rules }: ClusterRole): number {
+  return (rules ?? []).reduce((sum, rule) => sum + ruleKey(rule).length, 0)
 }

@@ -14,8 +14,11 @@ import type { UserInfo } from '../user.ts'
 import { matchingSubject } from './binding-index.ts'
 import { grantsOf } from './grants.ts'
 import { type Binding, nameOf, namespaceOf, RBAC_GROUP, type RoleRef, type Subject } from './objects.ts'
-import { ruleAllows } from './rule-match.ts'
+import { rulesAllow } from './rule-index.ts'
 import type { RbacSource } from './view.ts'
+
+/** Who has more is told that there are more. */
+export const MAX_LISTED_RULES = 5_000
 
 export class RbacAuthorizer implements Authorizer {
   readonly #source: RbacSource
@@ -27,14 +30,16 @@ export class RbacAuthorizer implements Authorizer {
   authorize(attributes: Attributes): Decision {
     const { user } = attributes
     const namespace = attributes.kind === 'resource' ? attributes.namespace : ''
-    const errors: string[] = []
+    const errors = new Set<string>()
+    // A role may be bound many times over.
+    const asked = new Set<readonly PolicyRule[]>()
     for (const { binding, rules } of grantsOf(this.#source, user, namespace)) {
-      if (rules === undefined) errors.push(unresolvedText(binding.roleRef))
-      else if (rules.some((rule) => ruleAllows(rule, attributes))) {
+      if (rules === undefined) errors.add(unresolvedText(binding.roleRef))
+      else if (!asked.has(rules) && rulesAllow(rules, attributes)) {
         return { verdict: 'allow', reason: `RBAC: allowed by ${describeGrant(binding, user)}` }
-      }
+      } else asked.add(rules)
     }
-    return errors.length === 0 ? NO_OPINION : noOpinion(`RBAC: ${joinErrors(errors)}`)
+    return errors.size === 0 ? NO_OPINION : noOpinion(`RBAC: ${joinErrors([...errors])}`)
   }
 
   rulesFor(user: UserInfo, namespace: string): RuleListing {
@@ -42,7 +47,8 @@ export class RbacAuthorizer implements Authorizer {
     const errors: string[] = []
     for (const grant of grantsOf(this.#source, user, namespace)) {
       if (grant.rules === undefined) errors.push(unresolvedText(grant.binding.roleRef))
-      else rules.push(...grant.rules)
+      else for (const rule of grant.rules.slice(0, MAX_LISTED_RULES - rules.length)) rules.push(rule)
+      if (rules.length >= MAX_LISTED_RULES) return { rules, incomplete: true, errors }
     }
     return { rules, incomplete: false, errors }
   }

@@ -16,6 +16,9 @@ import type { RbacSource } from './view.ts'
 /** A role whose lists multiply to more than this is refused to all but those who need no check. */
 export const MAX_PERMISSIONS_TO_CHECK = 10_000
 
+/** Rules that somebody holds, times rules that they hand out: each pair takes a moment. */
+export const MAX_RULES_TO_COMPARE = 1_000_000
+
 const FULL_AUTHORITY: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
   { verbs: ['*'], nonResourceURLs: ['*'] },
@@ -89,7 +92,11 @@ export class EscalationCheck {
   /** What is wrong with handing out these rules, if anything is. */
   #excess({ user, namespace }: PolicyWrite, wanted: readonly PolicyRule[]): string | undefined {
     const grants = [...grantsOf(this.#source, user, namespace)]
-    const held = grants.flatMap(({ rules }) => rules ?? [])
+    // A role may be bound many times over.
+    const held = [...new Set(grants.map(({ rules }) => rules))].flatMap((rules) => rules ?? [])
+    if (held.length * wanted.length > MAX_RULES_TO_COMPARE) {
+      return `${held.length} rules would have to be compared with ${wanted.length}: split them into several roles`
+    }
     if (countPermissionsToCheck(held, wanted) > MAX_PERMISSIONS_TO_CHECK) {
       return `the rules combine to more than ${MAX_PERMISSIONS_TO_CHECK} single permissions: split them into several roles`
     }

@@ -10,6 +10,8 @@ export interface Grant {
   readonly rules: readonly PolicyRule[] | undefined
 }
 
+const noRules: readonly PolicyRule[] = []
+
 /** With an empty namespace only cluster-wide grants count. */
 export function* grantsOf(source: RbacSource, user: UserInfo, namespace: string): Generator<Grant, void, undefined> {
   for (const binding of source.clusterRoleBindingsOf(user)) yield grant(source, binding)
@@ -33,5 +35,5 @@ export function referencedRules(
       : kind === 'Role'
         ? source.role(bindingNamespace, name)
         : undefined
-  return role === undefined ? undefined : (role.rules ?? [])
+  return role === undefined ? undefined : (role.rules ?? noRules)
 }

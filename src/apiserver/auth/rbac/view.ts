@@ -3,6 +3,7 @@ import type { KubeObject } from '../../../kube/objects.ts'
 import type { UserInfo } from '../user.ts'
 import { BindingIndex } from './binding-index.ts'
 import { type Binding, type ClusterRole, nameOf, namespaceOf, type RbacResource, type Role } from './objects.ts'
+import { indexRules } from './rule-index.ts'
 
 /** All that decisions need to know of the policy. */
 export interface RbacSource {
@@ -23,10 +24,10 @@ export class RbacView implements RbacSource {
   put(resource: RbacResource, object: KubeObject): void {
     switch (resource) {
       case 'clusterroles':
-        this.#clusterRoles.set(nameOf(object), object)
+        this.#clusterRoles.set(nameOf(object), indexed(object))
         break
       case 'roles':
-        this.#roles.set(roleKey(namespaceOf(object), nameOf(object)), object)
+        this.#roles.set(roleKey(namespaceOf(object), nameOf(object)), indexed(object))
         break
       case 'clusterrolebindings':
         this.#clusterRoleBindings.put(object as Binding)
@@ -89,6 +90,11 @@ export class RbacView implements RbacSource {
     index?.remove(name)
     if (index?.size === 0) this.#roleBindings.delete(namespace)
   }
+}
+
+function indexed(role: Role): Role {
+  indexRules(role.rules ?? [])
+  return role
 }
 
 /** Names of roles may hold almost any character, but neither they nor namespaces hold a slash. */

@@ -51,19 +51,29 @@ export class Timeline {
     return { entries, remaining: this.#environment.countKeys('present', prefixRange(prefix, last.key)) }
   }
 
-  /** Goes through the keys of the present and those that changed since, side by side, and counts when it has enough. */
+  /** Goes through the keys of the present and those that changed since, side by side, until it has enough. */
   listAt(prefix: string, revision: number, { after, limit = Number.POSITIVE_INFINITY }: ListOptions) {
     const range = prefixRange(prefix, after)
     const entries: StoredEntry[] = []
-    let remaining = 0
-    if (isEmptyRange(range)) return { entries, remaining }
+    if (isEmptyRange(range)) return { entries, remaining: 0 }
     for (const { key, changed } of this.#keysSince(range, revision)) {
-      if (entries.length < limit) {
-        const entry = changed ? this.entryAt(key, revision) : this.present(key)?.entry
-        if (entry !== undefined) entries.push(entry)
-      } else if (!changed || this.entryAt(key, revision) !== undefined) remaining++
+      const entry = changed ? this.entryAt(key, revision) : this.present(key)?.entry
+      if (entry !== undefined) entries.push(entry)
+      if (entries.length >= limit) return { entries, remaining: this.#countAt(prefixRange(prefix, key), revision) }
     }
-    return { entries, remaining }
+    return { entries, remaining: 0 }
+  }
+
+  /** What is there now, but for what came or went since. */
+  #countAt(range: KeyRange, revision: number): number {
+    if (isEmptyRange(range)) return 0
+    let count = this.#environment.countKeys('present', range)
+    for (const key of this.#changedKeys(range, revision)) {
+      const wasThere = this.entryAt(key, revision) !== undefined
+      const isThere = this.#environment.get('present', Buffer.from(key)) !== undefined
+      count += Number(wasThere) - Number(isThere)
+    }
+    return count
   }
 
   /** The changes of whole revisions, up to `toRevision` or as far as one step goes. */
@@ -90,25 +100,27 @@ export class Timeline {
   /** All keys that are there now or were there at some time after `revision`, in order; `changed`: written since. */
   *#keysSince(range: KeyRange, revision: number): Generator<{ key: string; changed: boolean }> {
     const changedKeys = this.#changedKeys(range, revision)
-    let next = 0
+    let changed = changedKeys.next()
     for (const bytes of this.#environment.scanKeys('present', range)) {
       const key = bytes.toString()
-      let changed = changedKeys[next]
-      for (; changed !== undefined && compareKeys(changed, key) < 0; changed = changedKeys[++next]) {
-        yield { key: changed, changed: true }
+      for (; changed.done !== true && compareKeys(changed.value, key) < 0; changed = changedKeys.next()) {
+        yield { key: changed.value, changed: true }
       }
-      if (changed === key) next++
-      yield { key, changed: changed === key }
+      const isChanged = changed.done !== true && changed.value === key
+      if (isChanged) changed = changedKeys.next()
+      yield { key, changed: isChanged }
     }
-    for (const key of changedKeys.slice(next)) yield { key, changed: true }
+    for (; changed.done !== true; changed = changedKeys.next()) yield { key: changed.value, changed: true }
   }
 
-  #changedKeys(range: KeyRange, revision: number): string[] {
-    const keys: string[] = []
+  /** Each once, in order. */
+  *#changedKeys(range: KeyRange, revision: number): Generator<string, void, undefined> {
+    let last: string | undefined
     for (const bytes of this.#environment.scanKeys('undo', range)) {
       const undo = decodeUndoKey(bytes)
-      if (undo.revision > revision && undo.key !== keys.at(-1)) keys.push(undo.key)
+      if (undo.revision <= revision || undo.key === last) continue
+      last = undo.key
+      yield undo.key
     }
-    return keys
   }
 }
