@@ -28,7 +28,8 @@ export async function seedStore(folder: string, seeds: Iterable<Seed>): Promise<
   for (const { prefix, object } of seeds) {
     const key = `${prefix}${object.metadata?.name}`
     const value = storedValue(completed(object, key))
-    if (writes.length >= MAX_TRANSACTION_OPERATIONS || bytes + value.length + key.length > MAX_TRANSACTION_BYTES) await flush()
+    if (writes.length >= MAX_TRANSACTION_OPERATIONS || bytes + value.length + key.length > MAX_TRANSACTION_BYTES)
+      await flush()
     writes.push({ type: 'put', key, value })
     bytes += value.length + key.length
   }
