@@ -18,6 +18,10 @@ export class World implements ObjectLookup {
     return this
   }
 
+  each(resource: GroupResource, namespace: string): readonly KubeObject[] {
+    return this.list(resource, namespace)
+  }
+
   list(resource: GroupResource, namespace: string): KubeObject[] {
     const all = this.#objects.get(keyOf(resource)) ?? []
     return structuredClone(all.filter(({ metadata }) => namespace === '' || metadata?.namespace === namespace))

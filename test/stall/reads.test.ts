@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { KubeObject } from '../../src/kube/objects.ts'
 import { expectShortTurns } from './limit.ts'
 import { MeteredServer, type Sent } from './metered-server.ts'
 import { type Seed, seedStore } from './seed-store.ts'
@@ -20,7 +19,7 @@ function many<T>(count: number, make: (index: number) => T): T[] {
 }
 
 function seed(prefix: string, apiVersion: string, kind: string, metadata: object, rest: object): Seed {
-  return { prefix, object: { kind, apiVersion, metadata, ...rest } as KubeObject }
+  return { prefix, object: { kind, apiVersion, metadata, ...rest } }
 }
 
 function configMap(namespace: string, name: string, data: object): Seed {
@@ -33,7 +32,7 @@ function clusterRole(name: string, metadata: object, rest: object): Seed {
 }
 
 function* seeds(): Generator<Seed> {
-  for (const name of ['many', 'large', 'doomed']) {
+  for (const name of ['many', 'large', 'doomed', 'counted']) {
     const rest = { spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } }
     yield seed('core/namespaces/', 'v1', 'Namespace', { name }, rest)
   }
@@ -44,6 +43,12 @@ function* seeds(): Generator<Seed> {
   const containers = many(4_000, (index) => ({ name: `c${index}`, image: 'i' }))
   const pod = { spec: { containers, nodeName: 'n' }, status: { phase: 'Running' } }
   yield seed('core/pods/large/', 'v1', 'Pod', { name: 'p', namespace: 'large' }, pod)
+  const small = { spec: { containers: containers.slice(0, 2) }, status: { phase: 'Running' } }
+  for (let index = 0; index < 3_000; index++) {
+    yield seed('core/pods/counted/', 'v1', 'Pod', { name: `p${index}`, namespace: 'counted' }, small)
+  }
+  const quota = { spec: { hard: { pods: '10000' } }, status: {} }
+  yield seed('core/resourcequotas/counted/', 'v1', 'ResourceQuota', { name: 'q', namespace: 'counted' }, quota)
   const rules = many(10_000, (index) => ({ verbs: ['get'], apiGroups: [''], resources: [`r${index}`] }))
   yield clusterRole('large', { labels: { part: 'of-sum' } }, { rules })
   const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { part: 'of-sum' } }] }
@@ -196,4 +201,10 @@ describe('a large policy', () => {
 it('a namespace is emptied without stalling anybody', async () => {
   await expectServed('its deletion', { method: 'DELETE', path: '/api/v1/namespaces/doomed' })
   await expectServed('what follows', { path: `${mapsOf('default')}?watch=true&timeoutSeconds=5` })
+})
+
+it('a quota of many objects is counted without stalling anybody', async () => {
+  const body = JSON.stringify({ metadata: { name: 'x' }, spec: { containers: [{ name: 'c', image: 'i' }] } })
+  await expectServed('a create', { method: 'POST', path: '/api/v1/namespaces/counted/pods?dryRun=All', body }, 201)
+  await expectServed('what follows', { path: `${mapsOf('default')}?watch=true&timeoutSeconds=3` })
 })

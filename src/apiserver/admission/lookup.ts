@@ -1,6 +1,7 @@
 /** What plugins may ask about other objects. They see the state in memory, which holds every write that was answered. */
 import type { KubeObject } from '../../kube/objects.ts'
 import { type ApiError, type GroupResource, notFound } from '../../kube/status/index.ts'
+import type { Item } from '../core/item.ts'
 import type { ObjectCache } from '../core/object-cache.ts'
 
 export interface ObjectLookup {
@@ -8,6 +9,8 @@ export interface ObjectLookup {
   find(resource: GroupResource, namespace: string, name: string): KubeObject | undefined
   /** In order of names; an empty namespace means all of them. */
   list(resource: GroupResource, namespace: string): readonly KubeObject[]
+  /** The same as they are now, each read when its turn comes. */
+  each(resource: GroupResource, namespace: string): Iterable<KubeObject>
 }
 
 /** Looks things up in the server's own memory. Callers get copies and may keep or change them. */
@@ -24,7 +27,12 @@ export function lookupIn(cache: ObjectCache): ObjectLookup {
       collectionOf(resource)
         .list(prefixOf(resource, namespace))
         .map((item) => item.object()),
+    each: (resource, namespace) => objectsOf(collectionOf(resource).list(prefixOf(resource, namespace))),
   }
+}
+
+function* objectsOf(items: readonly Item[]): Generator<KubeObject, void, undefined> {
+  for (const item of items) yield item.object()
 }
 
 function core(resource: string): GroupResource {

@@ -1,4 +1,5 @@
 /** Aggregated ClusterRoles: their rules follow the roles that their selectors match. */
+import { inTurns } from '../../telemetry/steps.ts'
 import { Turns } from '../../telemetry/turns.ts'
 import { rulesBytes, staleAggregationSteps } from '../auth/rbac/aggregation.ts'
 import { type ClusterRole, nameOf, RBAC_API_VERSION } from '../auth/rbac/objects.ts'
@@ -29,16 +30,10 @@ export async function writeAggregations(client: InternalClient, signal: AbortSig
 }
 
 /** In slices. What changes meanwhile is looked at again. */
-async function staleRoles(client: InternalClient): Promise<ClusterRole[]> {
-  const turns = new Turns(client.clock)
+function staleRoles(client: InternalClient): Promise<ClusterRole[]> {
   const items = client.items(roles)
   const objects = (function* () {
     for (const item of items) yield item.object() as ClusterRole
   })()
-  const steps = staleAggregationSteps(objects)
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done === true) return value
-    if (turns.isOver) await turns.next()
-  }
+  return inTurns(staleAggregationSteps(objects), new Turns(client.clock))
 }

@@ -26,7 +26,7 @@ export interface Place {
 }
 
 /** Returns the wanted state, made from the present one; undefined when it is fine as it is. */
-export type Change = (present: KubeObject) => KubeObject | undefined
+export type Change = (present: KubeObject) => KubeObject | undefined | Promise<KubeObject | undefined>
 
 /** A resource that every release has. */
 export function builtIn(apiVersion: string, resource: string): Resource {
@@ -100,11 +100,11 @@ export class InternalClient {
    */
   async update(place: Place, signal: AbortSignal, change: Change, subresource = '', bytes = 0): Promise<void> {
     const present = this.get(place)
-    if (present === undefined || change(present) === undefined) return
+    if (present === undefined || (await change(present)) === undefined) return
     const request = { ...this.#request(place, subresource, signal), bodyBytes: bytes }
     try {
-      await updateObject(this.#writer, request, (current) =>
-        withoutVersion(change(current.object()) ?? current.object()),
+      await updateObject(this.#writer, request, async (current) =>
+        withoutVersion((await change(current.object())) ?? current.object()),
       )
     } catch (error) {
       if (!isNotFound(error)) throw error

@@ -5,9 +5,11 @@
 import type { KubeObject } from '../../kube/objects.ts'
 import { listGroupVersions } from '../../kube/schema/catalogue.ts'
 import type { Clock } from '../../telemetry/clock.ts'
+import { inTurns } from '../../telemetry/steps.ts'
+import { Turns } from '../../telemetry/turns.ts'
 import { type Amounts, amountsOf, sameAmounts } from '../admission/amounts.ts'
 import { lookupIn } from '../admission/lookup.ts'
-import { evaluatorOf, hardOf, NEVER_COUNTED, quotaUsage } from '../admission/quota/usage.ts'
+import { evaluatorOf, hardOf, NEVER_COUNTED, quotaUsageSteps } from '../admission/quota/usage.ts'
 import { type Resource, storedResource } from '../core/resource.ts'
 import { struct } from '../kinds/fields.ts'
 import { type Controller, placeOf, type Source } from './controller.ts'
@@ -32,9 +34,9 @@ export function quotaStatusController(client: InternalClient, clock: Clock): Con
     async reconcile(key, signal) {
       const [namespace = '', name = ''] = key.split('/')
       let countedMs = 0
-      const counted = (quota: KubeObject): KubeObject | undefined => {
+      const counted = async (quota: KubeObject): Promise<KubeObject | undefined> => {
         const startedMs = clock.monotonicMs()
-        const used = quotaUsage(quota, lookup, client.nowMs)
+        const used = await inTurns(quotaUsageSteps(quota, lookup, client.nowMs), new Turns(clock))
         countedMs += clock.monotonicMs() - startedMs
         return withStatus(quota, hardOf(quota), used)
       }

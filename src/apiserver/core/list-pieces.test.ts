@@ -100,7 +100,7 @@ async function pieced(items: readonly Item[], metadata: ListMeta, output: Output
 function configMap(name: string, data: Record<string, string>, annotations: Record<string, string> = {}): KubeObject {
   const metadata = { name, namespace: 'default', uid: `uid-${name}`, creationTimestamp: '2026-02-01T00:00:00Z' }
   const annotated = Object.keys(annotations).length === 0 ? metadata : { ...metadata, annotations }
-  return { kind: 'ConfigMap', apiVersion: 'v1', metadata: annotated, data } as KubeObject
+  return { kind: 'ConfigMap', apiVersion: 'v1', metadata: annotated, data }
 }
 
 const hostileTexts = [

@@ -60,7 +60,7 @@ const furtherPaths = [
 /** As much of an object as its selectable fields need: each is text, and lies near the top. What is large is passed over. */
 export function readSelectable(kind: string, json: Buffer): KubeObject {
   const paths = [...furtherPaths, ...selectableFields(kind)].map((path) => path.split('.'))
-  return readPaths(new JsonScanner(json), paths) as KubeObject
+  return readPaths(new JsonScanner(json), paths)
 }
 
 function readPaths(scanner: JsonScanner, paths: readonly (readonly string[])[]): Record<string, unknown> {

@@ -16,7 +16,7 @@ interface Pending {
   readonly untilMs: number
 }
 
-export class PendingObjects implements Pick<ObjectLookup, 'list'> {
+export class PendingObjects implements Pick<ObjectLookup, 'each'> {
   readonly #lookup: ObjectLookup
   readonly #clock: Clock
   readonly #pending = new Map<string, Pending>()
@@ -32,8 +32,8 @@ export class PendingObjects implements Pick<ObjectLookup, 'list'> {
   }
 
   /** The objects that are there and those about to be. */
-  list(resource: GroupResource, namespace: string): readonly KubeObject[] {
-    const present = this.#lookup.list(resource, namespace)
+  each(resource: GroupResource, namespace: string): Iterable<KubeObject> {
+    const present = this.#lookup.each(resource, namespace)
     this.#forgetSettled()
     const coming = [...this.#pending.values()].filter(
       (entry) =>
@@ -41,7 +41,10 @@ export class PendingObjects implements Pick<ObjectLookup, 'list'> {
         entry.resource.resource === resource.resource &&
         entry.object.metadata?.namespace === namespace,
     )
-    return [...present, ...coming.map(({ object }) => object)]
+    return joined(
+      present,
+      coming.map(({ object }) => object),
+    )
   }
 
   #forgetSettled(): void {
@@ -52,6 +55,10 @@ export class PendingObjects implements Pick<ObjectLookup, 'list'> {
       if (isStored || nowMs >= untilMs) this.#pending.delete(key)
     }
   }
+}
+
+function* joined(...parts: readonly Iterable<KubeObject>[]): Generator<KubeObject, void, undefined> {
+  for (const part of parts) yield* part
 }
 
 function keyOf({ group, resource }: GroupResource, { metadata = {} }: KubeObject): string {

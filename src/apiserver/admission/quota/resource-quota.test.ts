@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { admissionRequest, World } from '../../../../test/contract/admission-world.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { ManualClock } from '../../../telemetry/clock.ts'
+import { TURN_MS } from '../../../telemetry/turns.ts'
 import { PENDING_MS } from './pending-objects.ts'
 import { ResourceQuota } from './resource-quota.ts'
 import { quotaUsage } from './usage.ts'
@@ -114,5 +115,18 @@ describe('quotaUsage', () => {
   it('leaves out what does not exist', () => {
     const hard = { 'count/jobs.batch': '1', 'count/nothing.example.com': '1', 'count/events': '1' }
     expect(quotaUsage(quota(hard), new World(), 0)).toEqual({ 'count/jobs.batch': '0' })
+  })
+})
+
+describe('many objects', () => {
+  it('are counted in slices, and nobody else takes the last place meanwhile', async () => {
+    const world = new World().add('resourcequotas', quota({ configmaps: '3' }))
+    world.add('configmaps', object('a'), object('b'))
+    let nowMs = 0
+    const clock = Object.assign(new ManualClock(), { monotonicMs: () => (nowMs += TURN_MS / 2) })
+    const plugin = new ResourceQuota(world, clock)
+    const validations = [plugin.validate(map('one')), plugin.validate(map('two'))]
+    const results = await Promise.allSettled(validations)
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
   })
 })

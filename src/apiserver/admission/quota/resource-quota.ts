@@ -1,6 +1,8 @@
 /** ResourceQuotas: how many objects a namespace may hold and how much they may ask for together. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import type { Clock } from '../../../telemetry/clock.ts'
+import { inTurns, type Steps, tried } from '../../../telemetry/steps.ts'
+import { Turns } from '../../../telemetry/turns.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../../core/admission.ts'
 import { compareQuantities } from '../../kinds/quantities.ts'
 import { type Amounts, addQuantities, formatAmounts, growth, maskAmounts, withoutZeros } from '../amounts.ts'
@@ -8,13 +10,15 @@ import { type ObjectLookup, RESOURCE_QUOTAS } from '../lookup.ts'
 import { refusal } from '../refusal.ts'
 import type { QuotaEvaluator } from './evaluator.ts'
 import { PendingObjects } from './pending-objects.ts'
-import { countsObject, evaluatorOf, hardOf, NEVER_COUNTED, quotaUsage } from './usage.ts'
+import { countsObject, evaluatorOf, hardOf, NEVER_COUNTED, quotaUsageSteps } from './usage.ts'
 
 export class ResourceQuota implements AdmissionPlugin {
   readonly name = 'ResourceQuota'
   readonly #lookup: ObjectLookup
   readonly #clock: Clock
   readonly #objects: PendingObjects
+  /** Namespaces whose objects are being counted: two who count at a time would both take the last place. */
+  readonly #counting = new Map<string, Promise<void>>()
 
   constructor(lookup: ObjectLookup, clock: Clock) {
     this.#lookup = lookup
@@ -23,7 +27,26 @@ export class ResourceQuota implements AdmissionPlugin {
   }
 
   /** The last look of all: what is admitted here is counted as if it were stored. */
-  validate(request: AdmissionRequest): void {
+  validate(request: AdmissionRequest): Promise<void> | void {
+    const { namespace } = request
+    const turns = new Turns(this.#clock)
+    const steps = this.#steps(request)
+    const before = this.#counting.get(namespace)
+    if (before === undefined && tried(steps, turns) !== undefined) return
+    const counting = (before ?? Promise.resolve()).then(() => inTurns(steps, turns))
+    const settled = counting.then(
+      () => {},
+      () => {},
+    )
+    this.#counting.set(namespace, settled)
+    void settled.then(() => {
+      if (this.#counting.get(namespace) === settled) this.#counting.delete(namespace)
+    })
+    return counting
+  }
+
+  /** With a stop after each object that is counted. */
+  *#steps(request: AdmissionRequest): Steps<void> {
     const { object, namespace, operation, resource, dryRun } = request
     const { groupResource } = resource
     if (object === undefined || namespace === '' || groupResource.resource === NEVER_COUNTED) return
@@ -34,15 +57,20 @@ export class ResourceQuota implements AdmissionPlugin {
       .filter((quota) => countsObject(quota, evaluator, object))
     if (quotas.length === 0) return
     for (const quota of quotas) requireAmounts(quota, evaluator, object, request)
-    for (const quota of quotas) this.#requireRoom(quota, evaluator, object, request)
+    for (const quota of quotas) yield* this.#requireRoom(quota, evaluator, object, request)
     if (operation === 'CREATE' && !dryRun) this.#objects.add(groupResource, object)
   }
 
-  #requireRoom(quota: KubeObject, evaluator: QuotaEvaluator, object: KubeObject, request: AdmissionRequest): void {
+  *#requireRoom(
+    quota: KubeObject,
+    evaluator: QuotaEvaluator,
+    object: KubeObject,
+    request: AdmissionRequest,
+  ): Steps<void> {
     const hard = hardOf(quota)
     const requested = maskAmounts(withoutZeros(this.#requested(quota, evaluator, object, request)), Object.keys(hard))
     if (Object.keys(requested).length === 0) return
-    const used = quotaUsage(quota, this.#objects, this.#clock.nowMs())
+    const used = yield* quotaUsageSteps(quota, this.#objects, this.#clock.nowMs())
     const exceeded = Object.keys(requested).filter((name) => {
       const sum = addQuantities(used[name] ?? '0', requested[name] ?? '0')
       return compareQuantities(sum, hard[name] ?? '0') > 0

@@ -2,6 +2,7 @@
 import type { KubeObject } from '../../../kube/objects.ts'
 import { listGroupVersions } from '../../../kube/schema/catalogue.ts'
 import type { GroupResource } from '../../../kube/status/index.ts'
+import { finished, type Steps } from '../../../telemetry/steps.ts'
 import { struct } from '../../kinds/fields.ts'
 import { type Amounts, addAmounts, amountsOf, maskAmounts } from '../amounts.ts'
 import type { ObjectLookup } from '../lookup.ts'
@@ -34,7 +35,12 @@ export function countsObject(quota: KubeObject, evaluator: QuotaEvaluator, objec
 }
 
 /** `status.used` of a quota. Names in `spec.hard` that are about nothing that exists are left out. */
-export function quotaUsage(quota: KubeObject, lookup: Pick<ObjectLookup, 'list'>, nowMs: number): Amounts {
+export function quotaUsage(quota: KubeObject, lookup: Pick<ObjectLookup, 'each'>, nowMs: number): Amounts {
+  return finished(quotaUsageSteps(quota, lookup, nowMs))
+}
+
+/** The same with a stop after each object: there may be many. */
+export function* quotaUsageSteps(quota: KubeObject, lookup: Pick<ObjectLookup, 'each'>, nowMs: number): Steps<Amounts> {
   const names = Object.keys(hardOf(quota))
   const namespace = quota.metadata?.namespace ?? ''
   const evaluators = new Map<string, QuotaEvaluator>()
@@ -44,11 +50,14 @@ export function quotaUsage(quota: KubeObject, lookup: Pick<ObjectLookup, 'list'>
   let used: Record<string, string> = {}
   for (const evaluator of evaluators.values()) {
     const covered = names.filter((name) => evaluator.covers(name))
-    const usages = lookup
-      .list(evaluator.resource, namespace)
-      .filter((object) => countsObject(quota, evaluator, object))
-      .map((object) => maskAmounts(evaluator.usage(object, nowMs), covered))
-    used = { ...used, ...usages.reduce(addAmounts, Object.fromEntries(covered.map((name) => [name, '0']))) }
+    let sum: Amounts = Object.fromEntries(covered.map((name) => [name, '0']))
+    for (const object of lookup.each(evaluator.resource, namespace)) {
+      if (countsObject(quota, evaluator, object)) {
+        sum = addAmounts(sum, maskAmounts(evaluator.usage(object, nowMs), covered))
+      }
+      yield
+    }
+    used = { ...used, ...sum }
   }
   return used
 }

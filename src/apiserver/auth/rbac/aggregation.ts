@@ -1,6 +1,7 @@
 /** Aggregated ClusterRoles: their rules are those of all roles that their selectors match, gathered and written back. */
 import { type LabelSelectorObject, labelSelectorFromObject, matchesLabels } from '../../../kube/selectors/index.ts'
 import { ApiError } from '../../../kube/status/index.ts'
+import { finished, type Steps } from '../../../telemetry/steps.ts'
 import type { PolicyRule } from '../authorizer.ts'
 import { type ClusterRole, completeRule, nameOf } from './objects.ts'
 
@@ -27,15 +28,11 @@ export function aggregatedRules(role: ClusterRole, roles: readonly ClusterRole[]
  * chain; roles that gather from each other in a circle get no more, and the next change of any of them goes on.
  */
 export function staleAggregations(roles: Iterable<ClusterRole>): ClusterRole[] {
-  const steps = staleAggregationSteps(roles)
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done === true) return value
-  }
+  return finished(staleAggregationSteps(roles))
 }
 
 /** The same with a stop after each role: together they may be long. */
-export function* staleAggregationSteps(roles: Iterable<ClusterRole>): Generator<void, ClusterRole[], void> {
+export function* staleAggregationSteps(roles: Iterable<ClusterRole>): Steps<ClusterRole[]> {
   const current = new Map<string, ClusterRole>()
   for (const role of roles) {
     current.set(nameOf(role), role)

@@ -1,0 +1,29 @@
+/** Long work as a generator that stops after each step: done in one go, or in slices with turns for others in between. */
+import type { Turns } from './turns.ts'
+
+export type Steps<Result> = Generator<void, Result, void>
+
+/** All of it, now. */
+export function finished<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+  }
+}
+
+/** As much as this turn has room for, and one step at least; undefined where that is not all. */
+export function tried<Result>(steps: Steps<Result>, turns: Turns): { readonly result: Result } | undefined {
+  do {
+    const { done, value } = steps.next()
+    if (done === true) return { result: value }
+  } while (!turns.isOver)
+  return undefined
+}
+
+export async function inTurns<Result>(steps: Steps<Result>, turns: Turns): Promise<Result> {
+  for (;;) {
+    const all = tried(steps, turns)
+    if (all !== undefined) return all.result
+    await turns.next()
+  }
+}
