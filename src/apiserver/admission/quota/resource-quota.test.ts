@@ -19,27 +19,27 @@ describe('ResourceQuota', () => {
     const world = new World().add('resourcequotas', quota({ configmaps: '1' }))
     const clock = new ManualClock()
     const plugin = new ResourceQuota(world, clock)
-    plugin.validate(map('one'))
+    void plugin.validate(map('one'))
     expect(() => plugin.validate(map('two'))).toThrow(
       'configmaps "two" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=1, limited: configmaps=1',
     )
     await clock.advance(PENDING_MS)
-    plugin.validate(map('two'))
+    void plugin.validate(map('two'))
   })
 
   it('counts an object that was stored once', () => {
     const world = new World().add('resourcequotas', quota({ configmaps: '2' }))
     const plugin = new ResourceQuota(world, new ManualClock())
-    plugin.validate(map('one'))
+    void plugin.validate(map('one'))
     world.add('configmaps', object('one'))
-    plugin.validate(map('two'))
+    void plugin.validate(map('two'))
     expect(() => plugin.validate(map('three'))).toThrow('used: configmaps=2')
   })
 
   it('does not count dry runs', () => {
     const plugin = new ResourceQuota(new World().add('resourcequotas', quota({ configmaps: '1' })), new ManualClock())
-    plugin.validate(map('one', true))
-    plugin.validate(map('two'))
+    void plugin.validate(map('one', true))
+    void plugin.validate(map('two'))
   })
 
   it('lets a namespace that is over its quota shrink', () => {
@@ -49,7 +49,7 @@ describe('ResourceQuota', () => {
     const plugin = new ResourceQuota(world, new ManualClock())
     const update = (ports: number) =>
       admissionRequest({ resource: 'services', operation: 'UPDATE', object: service(ports), old: service(3) })
-    plugin.validate(update(2))
+    void plugin.validate(update(2))
     expect(() => plugin.validate(update(4))).toThrow(
       'requested: services.nodeports=1, used: services.nodeports=3, limited: services.nodeports=1',
     )
@@ -125,7 +125,7 @@ describe('many objects', () => {
     let nowMs = 0
     const clock = Object.assign(new ManualClock(), { monotonicMs: () => (nowMs += TURN_MS / 2) })
     const plugin = new ResourceQuota(world, clock)
-    const validations = [plugin.validate(map('one')), plugin.validate(map('two'))]
+    const validations = ['one', 'two'].map((name) => Promise.resolve(plugin.validate(map(name))))
     const results = await Promise.allSettled(validations)
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
   })

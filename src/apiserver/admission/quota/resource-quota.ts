@@ -33,16 +33,19 @@ export class ResourceQuota implements AdmissionPlugin {
     const steps = this.#steps(request)
     const before = this.#counting.get(namespace)
     if (before === undefined && tried(steps, turns) !== undefined) return
-    const counting = (before ?? Promise.resolve()).then(() => inTurns(steps, turns))
-    const settled = counting.then(
-      () => {},
-      () => {},
-    )
+    const counting = this.#count(steps, turns, before)
+    const settled = counting
+      .catch(() => {})
+      .finally(() => {
+        if (this.#counting.get(namespace) === settled) this.#counting.delete(namespace)
+      })
     this.#counting.set(namespace, settled)
-    void settled.then(() => {
-      if (this.#counting.get(namespace) === settled) this.#counting.delete(namespace)
-    })
     return counting
+  }
+
+  async #count(steps: Steps<void>, turns: Turns, before: Promise<void> | undefined): Promise<void> {
+    await before
+    await inTurns(steps, turns)
   }
 
   /** With a stop after each object that is counted. */
