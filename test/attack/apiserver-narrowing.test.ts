@@ -78,13 +78,13 @@ const path = fc.oneof(
 )
 
 /** What a request would show; undefined where it is refused. */
-function shown(info: ResourceRequest, target: string): readonly Item[] | undefined {
+async function shown(info: ResourceRequest, target: string): Promise<readonly Item[] | undefined> {
   if (pods === undefined || info.resource !== 'pods' || info.subresource !== '') return undefined
   const { query: read } = readRequest({ method: 'GET', path: target })
   const isWatch = info.verb === 'watch'
   if (info.verb !== 'list' && !isWatch) return undefined
   try {
-    void routes({ info, exchange: { method: 'GET' } } as unknown as RequestContext)
+    await routes({ info, exchange: { method: 'GET' } } as unknown as RequestContext)
     const options = readCollectionOptions({ info, query: read }, 'Pod', isWatch)
     const selection = selectionOf('Pod', options.labels, options.fields)
     return items
@@ -106,13 +106,13 @@ function read(target: string): ResourceRequest | undefined {
   }
 }
 
-it('shows nothing beyond the name, the namespace and the selector that a caller was let in for', () => {
+it('shows nothing beyond the name, the namespace and the selector that a caller was let in for', async () => {
   let answered = 0
-  fc.assert(
-    fc.property(path, query, (targetPath, targetQuery) => {
+  await fc.assert(
+    fc.asyncProperty(path, query, async (targetPath, targetQuery) => {
       const target = `${targetPath}?${targetQuery}`
       const info = read(target)
-      const seen = info === undefined ? undefined : shown(info, target)
+      const seen = info === undefined ? undefined : await shown(info, target)
       if (info === undefined || seen === undefined) return
       answered += 1
       const authorized = parseFieldSelector(info.fieldSelector)
