@@ -171,6 +171,19 @@ describe('a body', () => {
   })
 })
 
+it('a question in long YAML stalls nobody', async () => {
+  const body = many(9_000, (index) => `k${index}: &a${index} x\n`).join('')
+  const sent = {
+    method: 'POST',
+    path: reviews,
+    headers: { 'content-type': 'application/yaml' },
+    body: body.slice(0, 120_000),
+  }
+  const measured = await expectShortTurns(server, 'a question', sent)
+  expect(measured.status).toBe(413)
+  record({ 'a question in YAML': recordedTurn(sent, measured) })
+})
+
 describe('a patch', () => {
   const largeMap = Object.fromEntries(many(20_000, (index) => [`key-${index}`, 'value']))
 

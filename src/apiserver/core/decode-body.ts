@@ -18,6 +18,8 @@ import { type FieldValidation, readWriteOptions } from './write/write-options.ts
 export const MAX_BODY_BYTES = 3 * 1024 * 1024
 /** Of what is asked and not kept: reviews, token requests, evictions, options. Room for a user with thousands of groups. */
 export const MAX_QUESTION_BYTES = 128 * 1024
+/** The same in YAML, which takes far longer to read. */
+export const MAX_YAML_QUESTION_BYTES = 8 * 1024
 
 export interface ExpectedKind {
   readonly apiVersion: string
@@ -57,7 +59,10 @@ export async function readBody(context: RequestContext, maxBytes = MAX_BODY_BYTE
 
 /** For what is asked and not kept, and therefore small. */
 export async function readQuestion(context: RequestContext, expected: ExpectedKind): Promise<KubeObject> {
-  const { object, warnings } = decodeObject(await readBody(context, MAX_QUESTION_BYTES), expected)
+  const body = await readBody(context, MAX_QUESTION_BYTES)
+  if (body.encoding === 'yaml' && body.bytes.length > MAX_YAML_QUESTION_BYTES)
+    throw requestEntityTooLarge(`limit is ${MAX_YAML_QUESTION_BYTES} for YAML; send it as JSON`)
+  const { object, warnings } = decodeObject(body, expected)
   for (const warning of warnings) context.warnings.add(warning)
   return object
 }
