@@ -38,7 +38,7 @@ export class Http2Connection implements WatchedSession {
   readonly #pings: SessionPings
   readonly #date: () => string
   readonly #guard: Guard
-  #exchanges = 0
+  readonly #exchanges = new Map<Http2Exchange, Http2Stream>()
   #isLeaving = false
   #isEnding = false
   idleSinceMs: number
@@ -69,7 +69,7 @@ export class Http2Connection implements WatchedSession {
   }
 
   get openStreams(): number {
-    return this.#exchanges
+    return this.#exchanges.size
   }
 
   ping(callback: () => void): void {
@@ -87,6 +87,17 @@ export class Http2Connection implements WatchedSession {
     this.#socket.destroy()
   }
 
+  /**
+   * Ends the answers that nobody reads, and no others: a connection may carry those of many callers, of whom one does not
+   * read. Where there are no others it ends as a whole.
+   */
+  cutUnread(): void {
+    const begun = [...this.#exchanges].filter(([exchange]) => exchange.started)
+    const unread = begun.filter(([, stream]) => stream.queuedBytes > 0)
+    if (unread.length === begun.length) this.destroy()
+    else for (const [exchange] of unread) this.#cut(exchange)
+  }
+
   #events(): SessionEvents {
     const { unsent } = this.#options
     return {
@@ -101,7 +112,6 @@ export class Http2Connection implements WatchedSession {
   }
 
   #begin(stream: Http2Stream, fields: readonly string[], hasBody: boolean): Http2Exchange {
-    this.#exchanges += 1
     const { peer, net } = this.#options
     const exchange = new Http2Exchange(stream, fields, {
       peer,
@@ -109,11 +119,12 @@ export class Http2Connection implements WatchedSession {
       guard: (owner) => net.guard('request', () => this.#cut(owner)),
       date: this.#date,
       onClose: () => {
-        this.#exchanges -= 1
+        this.#exchanges.delete(exchange)
         this.idleSinceMs = this.#options.clock.monotonicMs()
         this.#endIfIdle()
       },
     })
+    this.#exchanges.set(exchange, stream)
     // Served when the stream knows its handler, and all that came in one piece has been read.
     process.nextTick(() => this.#guard(() => this.#options.unsent.whenRoom(() => this.#serve(exchange))))
     return exchange
@@ -135,7 +146,7 @@ export class Http2Connection implements WatchedSession {
   }
 
   #endIfIdle(): void {
-    if (this.#isLeaving && this.#exchanges === 0) this.#end()
+    if (this.#isLeaving && this.#exchanges.size === 0) this.#end()
   }
 
   /** After what is still to be sent; a client that does not read it must not keep the connection by that. */

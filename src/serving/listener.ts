@@ -70,7 +70,7 @@ type UpgradeEvent = [request: IncomingMessage, socket: TLSSocket, head: Buffer]
 export class Listener implements Part {
   readonly name = 'listener'
   readonly #options: ListenerOptions
-  readonly #http2 = new Set<Http2Connection>()
+  readonly #http2 = new Map<Socket, Http2Connection>()
   readonly #sockets = new Set<Socket>()
   /** HTTP/1.1: the last answer of each connection. */
   readonly #answers = new WeakMap<Socket, ServerResponse>()
@@ -169,10 +169,16 @@ export class Listener implements Part {
   #accountOf(socket: Socket): UnsentAccount {
     let account = this.#accounts.get(socket)
     if (account === undefined) {
-      account = this.#unsent.open(() => void socket.destroy())
+      account = this.#unsent.open(() => this.#cutUnread(socket))
       this.#accounts.set(socket, account)
     }
     return account
+  }
+
+  #cutUnread(socket: Socket): void {
+    const connection = this.#http2.get(socket)
+    if (connection === undefined) socket.destroy()
+    else connection.cutUnread()
   }
 
   #adopt(socket: TLSSocket): void {
@@ -191,8 +197,8 @@ export class Listener implements Part {
     const { pingMs } = this.#options
     const unsent = this.#accountOf(socket)
     const connection = new Http2Connection(socket, { ...this.#options, pingMs, peer: peerOf(socket), unsent })
-    this.#http2.add(connection)
-    socket.once('close', () => this.#http2.delete(connection))
+    this.#http2.set(socket, connection)
+    socket.once('close', () => this.#http2.delete(socket))
     if (this.#isStopping) connection.close()
   }
 
@@ -214,7 +220,7 @@ export class Listener implements Part {
   async #stop(server: Server, deadline: AbortSignal): Promise<void> {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     this.#isStopping = true
-    for (const connection of this.#http2) connection.close()
+    for (const connection of this.#http2.values()) connection.close()
     for (const socket of this.#sockets) this.#closeAfterAnswer(socket)
     const cut = (): void => {
       for (const socket of this.#sockets) socket.destroy()

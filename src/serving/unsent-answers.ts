@@ -1,7 +1,7 @@
 /**
  * What answers wait for in memory: clients that read. Each connection of a listener has an account of the bytes it has yet to
- * take. Above its limit nothing more is served on it, and when the listener has more than its limit, on none; a connection that
- * makes no headway is cut, at once where others wait for its memory. A slow client that reads on is left alone.
+ * take. Above its limit nothing more is served on it, and when the listener has more than its limit, on none; what waits on a
+ * connection that makes no headway is cut, at once where others wait for its memory. A slow client that reads on is left alone.
  */
 import type { Clock } from '../telemetry/clock.ts'
 import {
@@ -44,7 +44,7 @@ export class UnsentAnswers {
     return this.#bytes < this.#maxBytes
   }
 
-  /** For a new connection, which `cut` ends. */
+  /** For a new connection; `cut` ends what waits on it. */
   open(cut: () => void): UnsentAccount {
     const account = new UnsentAccount(this, cut)
     this.#accounts.add(account)

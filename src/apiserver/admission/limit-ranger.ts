@@ -23,10 +23,9 @@ export class LimitRanger implements AdmissionPlugin {
   admit(request: AdmissionRequest): void {
     const { object } = request
     if (object === undefined || !concerns(request, PODS)) return
-    for (const range of this.#rangesFor(request)) {
-      checkPrice(request, object, range)
-      giveDefaults(object, range)
-    }
+    const ranges = this.#rangesFor(request)
+    checkPrice(request, object, ranges)
+    for (const range of ranges) giveDefaults(object, range)
   }
 
   validate(request: AdmissionRequest): void {
@@ -56,19 +55,22 @@ function isLimited(request: AdmissionRequest): boolean {
   return (operation === 'CREATE' || operation === 'UPDATE') && concernsObject(request, CLAIMS)
 }
 
-/** Of one pod and one LimitRange: each container is held against each resource. Far more than either has in use. */
-export const MAX_LIMIT_CHECKS = 50_000
+/** Of one pod: each container is held against each resource of each LimitRange. Far more than there are in use. */
+export const MAX_LIMIT_CHECKS = 10_000
 
-function checkPrice(request: AdmissionRequest, pod: KubeObject, range: KubeObject): void {
+function checkPrice(request: AdmissionRequest, pod: KubeObject, ranges: readonly KubeObject[]): void {
   const spec = struct(pod, 'spec')
   const containers = structs(spec, 'containers').length + structs(spec, 'initContainers').length
-  const bounds = structs(struct(range, 'spec'), 'limits').flatMap((limit) =>
-    Object.values(limit).map((amounts) => Object.keys(amounts ?? {}).length),
+  let bounds = 0
+  for (const range of ranges) {
+    for (const limit of structs(struct(range, 'spec'), 'limits'))
+      for (const amounts of Object.values(limit)) bounds += Object.keys(amounts ?? {}).length
+  }
+  if ((containers + 1) * bounds <= MAX_LIMIT_CHECKS) return
+  throw refusal(
+    request,
+    `its containers and the LimitRanges of its namespace need more than ${MAX_LIMIT_CHECKS} checks`,
   )
-  const checks = containers * bounds.reduce((sum, count) => sum + count, 0)
-  if (checks <= MAX_LIMIT_CHECKS) return
-  const name = range.metadata?.name ?? ''
-  throw refusal(request, `its containers and LimitRange ${name} need more than ${MAX_LIMIT_CHECKS} checks`)
 }
 
 function giveDefaults(pod: KubeObject, range: KubeObject): void {

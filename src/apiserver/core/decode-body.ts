@@ -135,16 +135,21 @@ function decode(body: Buffer, text: string, encoding: Encoding, expected: Expect
 
 /** What the scan of a JSON text says, for objects that come without one. Parts of YAML may stand in several places. */
 export function checkValues(object: KubeObject, maxValues: number): void {
-  let left = maxValues
+  if (countValues(object, maxValues) > maxValues) throw requestEntityTooLarge(`limit is ${maxValues} values`)
+}
+
+/** Counted until there are more than anybody wants to know. */
+export function countValues(object: KubeObject, maxValues: number): number {
+  let values = 0
   const rest: unknown[] = [object]
-  while (rest.length > 0) {
+  while (rest.length > 0 && values <= maxValues) {
     const value = rest.pop()
     if (typeof value !== 'object' || value === null) continue
     const inside = Object.values(value)
-    left -= inside.length
-    if (left < 0) throw requestEntityTooLarge(`limit is ${maxValues} values`)
+    values += inside.length
     for (const each of inside) rest.push(each)
   }
+  return values
 }
 
 /** How much of a body that makes no sense is shown. */

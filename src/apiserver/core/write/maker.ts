@@ -1,12 +1,14 @@
 /** Makes the objects that writes are about: small ones here and now, large ones on the thread for heavy work. */
 import { printJson } from '../../../kube/codec/json.ts'
+import { decodeProtobuf } from '../../../kube/codec/object-codec.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { nextTurn } from '../../../telemetry/turns.ts'
 import { type HeavyTask, madeOf, nameOf } from '../../heavy/heavy-task.ts'
 import type { HeavyWork } from '../../heavy/heavy-work.ts'
 import type { KindStrategy, WriteContext } from '../../kinds/strategy.ts'
-import type { RequestBody } from '../decode-body.ts'
+import { countValues, type RequestBody } from '../decode-body.ts'
 import { type Item, MAX_INLINE_OBJECT_BYTES } from '../item.ts'
+import { countJsonValues } from '../json-values.ts'
 import type { Resource } from '../resource.ts'
 import type { PatchBody } from './patch.ts'
 import { finishCreateStep, finishUpdateStep, type Made, patchStep, readStep } from './steps.ts'
@@ -14,6 +16,8 @@ import type { WriteRequest } from './write-request.ts'
 
 /** A character of YAML takes as long as this many of JSON. */
 export const YAML_WEIGHT = 16
+/** Each value is given defaults, checked, and may be wrong in several ways: it costs far more than its bytes. */
+export const MAX_INLINE_OBJECT_VALUES = 1_000
 
 export interface MakerParts {
   readonly heavy: Pick<HeavyWork, 'run'>
@@ -33,22 +37,25 @@ export class Maker {
   }
 
   async read(resource: Resource, body: RequestBody, asker: Asker): Promise<Made> {
-    const weight = body.bytes.length * (body.encoding === 'yaml' ? YAML_WEIGHT : 1)
-    if (weight <= MAX_INLINE_OBJECT_BYTES) return readStep(this.#context(resource), body)
+    if (isSmallBody(body)) return readStep(this.#context(resource), body)
     return await this.#elsewhere({ step: 'read', resource: nameOf(resource), body }, asker)
   }
 
   async patch(resource: Resource, patch: PatchBody, old: Item, asker: Asker): Promise<Made> {
-    if (patch.bytes.length + old.json.length <= MAX_INLINE_OBJECT_BYTES && !mayGrow(patch))
-      return patchStep(this.#context(resource), patch, old.object())
+    const isSmall = patch.bytes.length <= MAX_INLINE_OBJECT_BYTES && hasFewValues(patch.bytes) && isSmallItem(old)
+    if (isSmall && !mayGrow(patch)) return patchStep(this.#context(resource), patch, old.object())
     return await this.#elsewhere({ step: 'patch', resource: nameOf(resource), patch, old: old.json }, asker)
   }
 
   /** `old` is absent for a create. Takes the object over. */
   async finish(object: KubeObject, old: Item | undefined, request: WriteRequest, context: WriteContext): Promise<Made> {
     const { resource } = request
-    const isSmall = Math.max(request.bodyBytes, old?.json.length ?? 0) <= MAX_INLINE_OBJECT_BYTES
-    if (isSmall && !this.#large.has(object)) {
+    const isSmall = request.bodyBytes <= MAX_INLINE_OBJECT_BYTES && (old === undefined || isSmallItem(old))
+    if (
+      isSmall &&
+      !this.#large.has(object) &&
+      countValues(object, MAX_INLINE_OBJECT_VALUES) <= MAX_INLINE_OBJECT_VALUES
+    ) {
       const step = this.#context(resource)
       if (old === undefined) return finishCreateStep(step, object, context)
       return finishUpdateStep(step, object, old.object(), context)
@@ -69,6 +76,30 @@ export class Maker {
     await nextTurn()
     return made
   }
+}
+
+function isSmallBody({ bytes, encoding }: RequestBody): boolean {
+  if (bytes.length * (encoding === 'yaml' ? YAML_WEIGHT : 1) > MAX_INLINE_OBJECT_BYTES) return false
+  if (encoding !== 'protobuf') return hasFewValues(bytes)
+  // No value takes less than two bytes there.
+  return bytes.length <= 2 * MAX_INLINE_OBJECT_VALUES || decodesToFewValues(bytes)
+}
+
+function hasFewValues(json: Uint8Array): boolean {
+  return countJsonValues(json, MAX_INLINE_OBJECT_VALUES) <= MAX_INLINE_OBJECT_VALUES
+}
+
+/** What cannot be decoded costs nothing more. */
+function decodesToFewValues(bytes: Uint8Array): boolean {
+  try {
+    return countValues(decodeProtobuf(bytes).object, MAX_INLINE_OBJECT_VALUES) <= MAX_INLINE_OBJECT_VALUES
+  } catch {
+    return true
+  }
+}
+
+function isSmallItem({ json }: Item): boolean {
+  return json.length <= MAX_INLINE_OBJECT_BYTES && hasFewValues(json)
 }
 
 /** A few copies of copies make a large object of a small patch. Whatever might be the word is taken for it. */
