@@ -285,3 +285,30 @@ describe('a patch', () => {
     ])
   })
 })
+
+describe('a small body of many values', () => {
+  const empty = (count: number): string => `[${Array.from({ length: count }, () => '{}').join(',')}]`
+  const apps = '/apis/apps/v1/namespaces/default'
+
+  it.each([
+    ['containers of a Pod', pods, `{"metadata":{"name":"x"},"spec":{"containers":${empty(20_000)}}}`],
+    ['volumes of a Pod', pods, `{"metadata":{"name":"x"},"spec":{"volumes":${empty(20_000)}}}`],
+    [
+      'claims of a StatefulSet',
+      `${apps}/statefulsets${dry}`,
+      `{"metadata":{"name":"x"},"spec":{"volumeClaimTemplates":${empty(20_000)}}}`,
+    ],
+    [
+      'containers of a Deployment',
+      `${apps}/deployments${dry}`,
+      `{"metadata":{"name":"x"},"spec":{"template":{"spec":{"containers":${empty(20_000)}}}}}`,
+    ],
+    ['ports of a Service', `${core}/services${dry}`, `{"metadata":{"name":"x"},"spec":{"ports":${empty(20_000)}}}`],
+  ])('such as empty %s stalls nobody', async (name, path, body) => {
+    const sent = post(path, body)
+    const measured = await expectShortTurns(server, name, sent)
+    // Wrong, or with its defaults too large.
+    expect([413, 422]).toContain(measured.status)
+    record({ [`empty ${name}`]: recordedTurn(sent, measured) })
+  })
+})

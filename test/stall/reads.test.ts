@@ -97,7 +97,9 @@ describe.each([...representations, yaml])('as %s', (form, accept, query) => {
     [`an object with ${manyKeys} keys`, `${mapsOf('large')}/c1`, 200],
     ['a pod with 4,000 containers', '/api/v1/namespaces/large/pods/p', 200],
   ])('%s stall nobody', async (what, path, status) => {
-    for (const headers of [{ accept }, { accept, 'accept-encoding': 'gzip' }]) {
+    const isOne = !path.endsWith('/configmaps')
+    const asked = isOne ? accept.replace('PartialObjectMetadataList', 'PartialObjectMetadata') : accept
+    for (const headers of [{ accept: asked }, { accept: asked, 'accept-encoding': 'gzip' }]) {
       await expectServed(`${what} as ${form}`, { path: `${path}?${query}`, headers }, status)
     }
   })
