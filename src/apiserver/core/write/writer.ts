@@ -5,11 +5,11 @@
 
 import { formatTime } from '../../../kube/codec/time.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
-import { insufficientStorage, serviceUnavailable } from '../../../kube/status/index.ts'
+import { insufficientStorage, requestEntityTooLarge, serviceUnavailable } from '../../../kube/status/index.ts'
 import type { Clock } from '../../../telemetry/clock.ts'
 import type { KindStrategy, WriteContext } from '../../kinds/strategy.ts'
 import type { Store, Transaction, TransactionResult } from '../../storage/store.ts'
-import { StoreFullError, StoreUnavailableError } from '../../storage/store-errors.ts'
+import { StoreFullError, StoreTooLargeError, StoreUnavailableError } from '../../storage/store-errors.ts'
 import type { Admission, AdmissionRequest } from '../admission.ts'
 import { inOrder } from '../decode-body.ts'
 import { Item, storedValue } from '../item.ts'
@@ -70,6 +70,8 @@ export class Writer {
       await this.parts.cache.waitFor(result.revision, signal)
       return result
     } catch (error) {
+      if (error instanceof StoreTooLargeError)
+        throw Object.assign(requestEntityTooLarge(`the object could not be stored: ${error.message}`), { cause: error })
       if (error instanceof StoreFullError)
         throw Object.assign(insufficientStorage(`the object could not be stored: ${error.message}`), { cause: error })
       if (error instanceof StoreUnavailableError)
