@@ -11,6 +11,9 @@ import {
   Setting,
 } from './wire.ts'
 
+/** In one frame: several times what there is to say, with room for those that clients make up to see who minds. */
+export const MAX_SETTINGS_ENTRIES = 32
+
 /** What the peer has said so far. */
 export class PeerSettings {
   readonly #isOfServer: boolean
@@ -27,6 +30,8 @@ export class PeerSettings {
   /** Throws an `Http2Error` at what is not allowed. */
   apply(payload: Buffer): void {
     if (payload.length % settingBytes !== 0) throw new Http2Error(ErrorCode.frameSizeError, 'a SETTINGS frame cut off')
+    if (payload.length > MAX_SETTINGS_ENTRIES * settingBytes)
+      throw new Http2Error(ErrorCode.enhanceYourCalm, `more than ${MAX_SETTINGS_ENTRIES} settings at once`)
     this.lowestTableBytes = this.headerTableBytes
     for (let offset = 0; offset < payload.length; offset += settingBytes)
       this.#set(payload.readUInt16BE(offset), payload.readUInt32BE(offset + 2))

@@ -47,6 +47,7 @@ const brokenFrames: readonly Attack[] = [
   ['an answer to a ping of nine bytes', 'frameSizeError', [naiveFrame(PING, ACK, 0, bytes(9))]],
   ['a ping on a stream', 'protocolError', [naiveFrame(PING, 0, 1, bytes(8))]],
   ['settings of five bytes', 'frameSizeError', [naiveFrame(SETTINGS, 0, 0, bytes(5))]],
+  ['hundreds of settings at once', 'enhanceYourCalm', [naiveFrame(SETTINGS, 0, 0, bytes(33 * 6))]],
   ['settings on a stream', 'protocolError', [naiveFrame(SETTINGS, 0, 1)]],
   ['an acknowledgement with settings in it', 'frameSizeError', [naiveFrame(SETTINGS, ACK, 0, bytes(6))]],
   ['an acknowledgement of settings nobody sent', 'protocolError', [settingsAck]],
