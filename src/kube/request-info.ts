@@ -197,14 +197,17 @@ function readOrWatch(query: RequestQuery): Pick<ResourceRequest, 'verb' | 'name'
  * query is sound: the server forgets the name when it cannot decode any of the options.
  */
 function selectedName(query: RequestQuery): string {
+  const fieldSelector = query.first('fieldSelector')
+  if (fieldSelector === undefined) return ''
   try {
-    parseLabelSelector(query.first('labelSelector') ?? '')
+    const name = requiresExactMatch(parseFieldSelector(fieldSelector), 'metadata.name')
+    if (name === undefined || !isPathSegment(name)) return ''
     for (const option of ['limit', 'timeoutSeconds']) {
       const value = query.first(option)
       if (value !== undefined && parseInt64(value) === undefined) return ''
     }
-    const name = requiresExactMatch(parseFieldSelector(query.first('fieldSelector') ?? ''), 'metadata.name')
-    return name !== undefined && isPathSegment(name) ? name : ''
+    parseLabelSelector(query.first('labelSelector') ?? '')
+    return name
   } catch (error) {
     if (error instanceof ApiError) return ''
     throw error

@@ -7,6 +7,8 @@ import { Http1Exchange } from './http1-exchange.ts'
 import { EARLY_ANSWER_LINGER_MS } from './limits.ts'
 import { UnsentAnswers } from './unsent-answers.ts'
 
+const atOnce = { add: (job: () => void): void => job() }
+
 const bodyBytes = 4 * 1024 * 1024
 const head = `POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: ${bodyBytes}\r\n\r\n`
 
@@ -14,7 +16,7 @@ const head = `POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length:
 async function refused(clock: ManualClock): Promise<Socket> {
   const peer = { address: '127.0.0.1', certificates: [] }
   const server = createServer((request, response) => {
-    const unsent = new UnsentAnswers({ clock, stalled: () => {} }).open(() => {})
+    const unsent = new UnsentAnswers({ clock, stalled: () => {} }).open(atOnce, () => {})
     const guard = (action: () => unknown): void => void action()
     new Http1Exchange(request, response, { peer, clock, guard, unsent }).respond(401, {}, Buffer.from('not you'))
   })

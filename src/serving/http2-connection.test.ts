@@ -8,6 +8,8 @@ import { Http2Connection } from './http2-connection.ts'
 import { LAST_FRAMES_TIMEOUT_MS } from './limits.ts'
 import { UnsentAnswers } from './unsent-answers.ts'
 
+const atOnce = { add: (job: () => void): void => job() }
+
 /** A socket whose other end reads nothing until the test says so. */
 class HeldSocket extends Duplex {
   #goOn: (() => void) | undefined
@@ -34,7 +36,7 @@ class HeldSocket extends Duplex {
 
 function connect(clock: ManualClock): { socket: HeldSocket; connection: Http2Connection } {
   const socket = new HeldSocket()
-  const unsent = new UnsentAnswers({ clock, stalled: () => {} }).open(() => {})
+  const unsent = new UnsentAnswers({ clock, stalled: () => {} }).open(atOnce, () => {})
   const options = {
     peer: { address: '', certificates: [] },
     clock,

@@ -125,8 +125,8 @@ export class Http2Connection implements WatchedSession {
       },
     })
     this.#exchanges.set(exchange, stream)
-    // Served when the stream knows its handler, and all that came in one piece has been read.
-    process.nextTick(() => this.#guard(() => this.#options.unsent.whenRoom(() => this.#serve(exchange))))
+    // In its turn: not before the stream knows its handler, and all that came in one piece has been read.
+    this.#options.unsent.whenRoom(() => this.#serve(exchange))
     return exchange
   }
 

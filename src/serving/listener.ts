@@ -28,6 +28,7 @@ import {
   MAX_REQUEST_HEADERS,
   TCP_KEEPALIVE_MS,
 } from './limits.ts'
+import { ServingOrder } from './serving-order.ts'
 import { type UnsentAccount, UnsentAnswers } from './unsent-answers.ts'
 
 export interface TlsFiles {
@@ -74,6 +75,7 @@ export class Listener implements Part {
   readonly #sockets = new Set<Socket>()
   /** HTTP/1.1: the last answer of each connection. */
   readonly #answers = new WeakMap<Socket, ServerResponse>()
+  readonly #order: ServingOrder
   readonly #unsent: UnsentAnswers
   readonly #accounts = new WeakMap<Socket, UnsentAccount>()
   #isStopping = false
@@ -82,6 +84,7 @@ export class Listener implements Part {
   constructor(options: ListenerOptions) {
     this.#options = options
     const { clock, readerStalled: stalled, maxUnsentBytes: maxBytes } = options
+    this.#order = new ServingOrder(clock)
     this.#unsent = new UnsentAnswers({ clock, stalled, ...(maxBytes === undefined ? {} : { maxBytes }) })
   }
 
@@ -169,7 +172,8 @@ export class Listener implements Part {
   #accountOf(socket: Socket): UnsentAccount {
     let account = this.#accounts.get(socket)
     if (account === undefined) {
-      account = this.#unsent.open(() => this.#cutUnread(socket))
+      const guard = this.#options.net.guard('connection', () => socket.destroy())
+      account = this.#unsent.open(this.#order.openLane(guard), () => this.#cutUnread(socket))
       this.#accounts.set(socket, account)
     }
     return account

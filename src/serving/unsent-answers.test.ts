@@ -9,6 +9,7 @@ import {
 } from './limits.ts'
 import { UnsentAnswers } from './unsent-answers.ts'
 
+const atOnce = { add: (job: () => void): void => job() }
 const mebibyte = 1024 * 1024
 
 function world(maxBytes = 64 * mebibyte) {
@@ -17,7 +18,7 @@ function world(maxBytes = 64 * mebibyte) {
   const answers = new UnsentAnswers({ clock, stalled, maxBytes })
   const open = () => {
     const cut = vi.fn(() => account.close())
-    const account = answers.open(cut)
+    const account = answers.open(atOnce, cut)
     return { account, cut }
   }
   return { clock, stalled, answers, open }

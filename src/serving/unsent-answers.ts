@@ -13,6 +13,7 @@ import {
   STALLED_READER_MS,
   STALLED_READER_UNDER_PRESSURE_MS,
 } from './limits.ts'
+import type { Job, Lane } from './serving-order.ts'
 
 export interface UnsentAnswersOptions {
   readonly clock: Clock
@@ -44,9 +45,9 @@ export class UnsentAnswers {
     return this.#bytes < this.#maxBytes
   }
 
-  /** For a new connection; `cut` ends what waits on it. */
-  open(cut: () => void): UnsentAccount {
-    const account = new UnsentAccount(this, cut)
+  /** For a new connection; its requests are served in its lane, and `cut` ends what waits on it. */
+  open(lane: Lane, cut: () => void): UnsentAccount {
+    const account = new UnsentAccount(this, lane, cut)
     this.#accounts.add(account)
     return account
   }
@@ -111,8 +112,10 @@ export class UnsentAnswers {
 /** Of one connection. */
 export class UnsentAccount {
   readonly #all: UnsentAnswers
+  readonly #lane: Lane
   readonly cut: () => void
-  #held: (() => void)[] = []
+  #held: Job[] = []
+  #isReleasing = false
   #bytes = 0
   #readBytes = 0
   #isClosed = false
@@ -120,8 +123,9 @@ export class UnsentAccount {
   #seenMs = 0
   #seenBytes = 0
 
-  constructor(all: UnsentAnswers, cut: () => void) {
+  constructor(all: UnsentAnswers, lane: Lane, cut: () => void) {
     this.#all = all
+    this.#lane = lane
     this.cut = cut
   }
 
@@ -145,20 +149,29 @@ export class UnsentAccount {
     this.#all.changed(this, -bytes)
   }
 
-  /** Serves a request: now, or when there is room for its answer. */
-  whenRoom(serve: () => void): void {
-    if (this.#held.length === 0 && this.#hasRoom) {
-      serve()
-      return
-    }
-    this.#held.push(serve)
-    this.#all.wait(this)
+  /** Serves a request in its turn, when there is room for its answer. */
+  whenRoom(serve: Job): void {
+    this.#lane.add(() => {
+      if (this.#held.length === 0 && this.#hasRoom) {
+        serve()
+        return
+      }
+      this.#held.push(serve)
+      this.#all.wait(this)
+    })
   }
 
-  /** Serves what was held back, as far as there is room; true if nothing is left. */
+  /** Serves what was held back, one after another, as long as there is room; true if nothing is left. */
   goOn(): boolean {
-    while (this.#held.length > 0 && this.#hasRoom) this.#held.shift()?.()
-    return this.#held.length === 0
+    if (this.#held.length === 0) return true
+    if (this.#isReleasing || !this.#hasRoom) return false
+    this.#isReleasing = true
+    this.#lane.add(() => {
+      this.#isReleasing = false
+      if (this.#hasRoom) this.#held.shift()?.()
+      this.goOn()
+    })
+    return false
   }
 
   /** Nothing of `minBytes` or more has become appreciably less for so long. */

@@ -10,15 +10,29 @@ export const MAX_TURN_MS = 100
 const maxTries = 3
 
 export async function expectShortTurns(server: MeteredServer, name: string, sent: Sent): Promise<Measured> {
-  let best: Measured | undefined
+  const { result, longestTurnMs } = await expectShortTurnsDuring(server, name, () => server.ask(sent))
+  return { ...result, longestTurnMs }
+}
+
+interface Timed<Result> {
+  readonly result: Result
+  readonly longestTurnMs: number
+}
+
+export async function expectShortTurnsDuring<Result>(
+  server: MeteredServer,
+  name: string,
+  action: () => Promise<Result>,
+): Promise<Timed<Result>> {
+  let best: Timed<Result> | undefined
   for (let attempt = 1; attempt <= maxTries; attempt++) {
-    const measured = await server.measure(sent)
+    const measured = await server.measureDuring(action)
     expect([name, server.isAlive, server.isAlive ? '' : server.log]).toEqual([name, true, ''])
     if (best === undefined || measured.longestTurnMs < best.longestTurnMs) best = measured
     if (best.longestTurnMs <= MAX_TURN_MS) break
   }
   expect([name, best?.longestTurnMs]).toEqual([name, expect.toSatisfy((ms: number) => ms <= MAX_TURN_MS)])
-  return best as Measured
+  return best as Timed<Result>
 }
 
 /** For the record: how much was sent, what came of it, and how long others waited. */

@@ -43,6 +43,7 @@ export class MeteredServer {
   #child: ChildProcess | undefined
   #agent: Agent | undefined
   #url = ''
+  #ca: Buffer = Buffer.alloc(0)
   #log = ''
 
   async start(): Promise<void> {
@@ -76,8 +77,9 @@ export class MeteredServer {
     })
     const { server, tls } = await loadKubeconfig({ file: join(data, 'admin.kubeconfig') })
     this.#url = server
+    this.#ca = await readMaterial(tls.ca as Material, 'the CA')
     this.#agent = new Agent({
-      connect: { ca: await readMaterial(tls.ca as Material, 'the CA') },
+      connect: { ca: this.#ca },
       headersTimeout: 120_000,
       bodyTimeout: 120_000,
     })
@@ -98,7 +100,7 @@ export class MeteredServer {
       const answer = await request(`${this.#url}${path}`, {
         method: method as 'GET',
         dispatcher: this.#agent as Agent,
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+        headers: { authorization: this.bearer, 'content-type': 'application/json', ...headers },
         ...(body === undefined ? {} : { body }),
       })
       const bytes = Buffer.from(await answer.body.arrayBuffer())
@@ -113,10 +115,25 @@ export class MeteredServer {
   }
 
   async measure(sent: Sent): Promise<Measured> {
+    const { result, longestTurnMs } = await this.measureDuring(() => this.ask(sent))
+    return { ...result, longestTurnMs }
+  }
+
+  async measureDuring<Result>(action: () => Promise<Result>): Promise<{ result: Result; longestTurnMs: number }> {
     await this.#tell('start')
-    const answer = await this.ask(sent)
+    const result = await action()
     const { longestMs = Number.POSITIVE_INFINITY } = this.isAlive ? await this.#tell('stop') : {}
-    return { ...answer, longestTurnMs: Math.round(longestMs) }
+    return { result, longestTurnMs: Math.round(longestMs) }
+  }
+
+  /** For clients that send what no library would. */
+  get connectOptions(): { readonly host: string; readonly port: number; readonly ca: Buffer } {
+    const { hostname: host, port } = new URL(this.#url)
+    return { host, port: Number(port), ca: this.#ca }
+  }
+
+  get bearer(): string {
+    return `Bearer ${token}`
   }
 
   async #tell(word: 'start' | 'stop'): Promise<{ longestMs?: number }> {
