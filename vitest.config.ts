@@ -25,7 +25,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['src', 'test/attack', 'test/contract', 'test/repository'].map((folder) => `${folder}/**/*.test.ts`),
+          include: ['src', 'test/attack', 'test/contract', 'test/integration', 'test/repository'].map(
+            (folder) => `${folder}/**/*.test.ts`,
+          ),
           ...sharedProcesses,
         },
       },

@@ -18,7 +18,7 @@ export const slowFiles: readonly string[] = [
   'test/e2e/tunnel-ways.test.ts',
   'test/e2e/tunnel.test.ts',
   'test/e2e/up.test.ts',
-  'test/contract/store-lmdb-disk.test.ts',
+  'test/contract/store/lmdb-disk.test.ts',
   'test/stall/attacks.test.ts',
   'test/stall/floods.test.ts',
   'test/stall/reads.test.ts',
@@ -27,11 +27,11 @@ export const slowFiles: readonly string[] = [
   'test/attack/endpoint-connections.test.ts',
   'test/attack/endpoint-floods.test.ts',
   'test/attack/endpoint-neighbours.test.ts',
-  'test/contract/carriers.test.ts',
+  'test/contract/carriers/carriers.test.ts',
   // Properties with many cases.
   'src/identity/hostile.test.ts',
-  'test/contract/store-lmdb.test.ts',
-  'test/contract/walker-properties.test.ts',
+  'test/contract/store/lmdb.test.ts',
+  'test/contract/walker/properties.test.ts',
   // Takes modules apart that others share.
   'test/attack/apiserver-faults.test.ts',
 ]

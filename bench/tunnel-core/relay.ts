@@ -11,7 +11,7 @@ import { relay } from '../../src/tunnel/relay.ts'
 import { SessionDriver } from '../../src/tunnel/session-driver.ts'
 import { SocketCarrier } from '../../src/tunnel/socket-carrier.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
-import { loudNet } from '../../test/contract/loud-net.ts'
+import { loudNet } from '../../test/worlds/loud-net.ts'
 
 export interface Half {
   readonly kind: 'bare' | 'ours'

@@ -12,7 +12,7 @@ import { systemClock } from '../../src/telemetry/clock.ts'
 import { SessionDriver } from '../../src/tunnel/session-driver.ts'
 import { SocketCarrier } from '../../src/tunnel/socket-carrier.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
-import { loudNet } from '../../test/contract/loud-net.ts'
+import { loudNet } from '../../test/worlds/loud-net.ts'
 import { serveCalls } from './rpc.ts'
 
 /** As many joins as a hub works on at a time. */

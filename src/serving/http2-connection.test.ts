@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, it } from 'vitest'
-import { loudNet } from '../../test/contract/loud-net.ts'
+import { loudNet } from '../../test/worlds/loud-net.ts'
 import { CLIENT_PREFACE, FrameType, frame } from '../http2/wire.ts'
 import { ManualClock } from '../telemetry/clock.ts'
 import { Http2Connection } from './http2-connection.ts'

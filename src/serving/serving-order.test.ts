@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { loudNet } from '../../test/contract/loud-net.ts'
+import { loudNet } from '../../test/worlds/loud-net.ts'
 import { TURN_MS } from '../telemetry/turns.ts'
 import { ServingOrder } from './serving-order.ts'
 

@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { loudNet } from '../../test/contract/loud-net.ts'
+import { loudNet } from '../../test/worlds/loud-net.ts'
 import { CONTROL_SOCKET_NAME, type ControlAnswers, ControlSocket } from './control-socket.ts'
 import type { RunningPart } from './lifecycle.ts'
 

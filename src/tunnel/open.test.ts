@@ -1,8 +1,8 @@
 /** Both ends of the prelude together: `outgoing.ts` and `incoming.ts`. */
 import { describe, expect, it } from 'vitest'
-import { collectText, drive, settled } from '../../test/contract/yamux-drivers.ts'
-import { duplexPair } from '../../test/contract/yamux-duplex-pair.ts'
-import { memoryCarriers } from '../../test/contract/yamux-wire-carrier.ts'
+import { collectText, drive, settled } from '../../test/worlds/yamux-drivers.ts'
+import { duplexPair } from '../../test/worlds/yamux-duplex-pair.ts'
+import { memoryCarriers } from '../../test/worlds/yamux-wire-carrier.ts'
 import { type IncomingOpen, OPEN_HEADER_TIMEOUT_MS, receiveOpen } from './incoming.ts'
 import { DEFAULT_OPEN_DEADLINE_MS, openTarget } from './outgoing.ts'
 import { encodeAnswer } from './prelude/answer.ts'

@@ -1,7 +1,7 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { collect, collectText, drive, settled } from '../../test/contract/yamux-drivers.ts'
-import { memoryCarriers } from '../../test/contract/yamux-wire-carrier.ts'
+import { collect, collectText, drive, settled } from '../../test/worlds/yamux-drivers.ts'
+import { memoryCarriers } from '../../test/worlds/yamux-wire-carrier.ts'
 import { type RelayResult, relay } from './relay.ts'
 import type { TunnelStream } from './tunnel-stream.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { collectText, type DrivenOptions, drive, settled } from '../../test/contract/yamux-drivers.ts'
-import { memoryCarriers } from '../../test/contract/yamux-wire-carrier.ts'
+import { collectText, type DrivenOptions, drive, settled } from '../../test/worlds/yamux-drivers.ts'
+import { memoryCarriers } from '../../test/worlds/yamux-wire-carrier.ts'
 import { FAREWELL_MS } from './session-driver.ts'
 
 function connect(options?: DrivenOptions) {

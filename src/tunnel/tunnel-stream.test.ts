@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import { describe, expect, it } from 'vitest'
-import { collect, collectText, type DrivenOptions, drive, settled } from '../../test/contract/yamux-drivers.ts'
-import { memoryCarriers } from '../../test/contract/yamux-wire-carrier.ts'
+import { collect, collectText, type DrivenOptions, drive, settled } from '../../test/worlds/yamux-drivers.ts'
+import { memoryCarriers } from '../../test/worlds/yamux-wire-carrier.ts'
 import type { TunnelStream } from './tunnel-stream.ts'
 
 const MiB = 1024 * 1024

@@ -2,7 +2,7 @@
 import { connect as connectTcp } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
 import { afterEach, expect, it } from 'vitest'
-import { type OwnApiServer, startOwnApiServer } from '../contract/own-api-server.ts'
+import { type OwnApiServer, startOwnApiServer } from '../worlds/own-api-server.ts'
 
 let server: OwnApiServer | undefined
 const sockets: TLSSocket[] = []

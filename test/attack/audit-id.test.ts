@@ -4,7 +4,7 @@
  */
 import { connect } from 'node:http2'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type OwnApiServer, startOwnApiServer } from '../contract/own-api-server.ts'
+import { type OwnApiServer, startOwnApiServer } from '../worlds/own-api-server.ts'
 import { ask } from './endpoint-asking.ts'
 import { Escapes } from './faults.ts'
 

@@ -14,8 +14,8 @@ import { OPEN_WAIT_MS } from '../../src/edge/link/edge-links.ts'
 import { OPEN_HEADER_TIMEOUT_MS, REFUSAL_LINGER_MS } from '../../src/tunnel/incoming.ts'
 import { openTarget } from '../../src/tunnel/outgoing.ts'
 import { MAX_OPENS_PER_SECOND } from '../../src/tunnel/yamux/limits.ts'
-import { LinkWorld } from '../contract/edge-link-world.ts'
-import { settled } from '../contract/yamux-drivers.ts'
+import { LinkWorld } from '../worlds/edge-link-world.ts'
+import { settled } from '../worlds/yamux-drivers.ts'
 
 const noTime = AbortSignal.abort()
 let world: LinkWorld

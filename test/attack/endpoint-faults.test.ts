@@ -10,7 +10,7 @@ import { certificatePem } from '../../src/identity/certificate.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { SafetyNet } from '../../src/telemetry/safety-net.ts'
-import { answer, type EndpointWorld, startEndpoint } from '../contract/endpoint-world.ts'
+import { answer, type EndpointWorld, startEndpoint } from '../worlds/endpoint-world.ts'
 import { type Asked, type FaultClient, http1Client, http2Client } from './fault-clients.ts'
 import { Escapes, Fault, Faults, plantInExchanges, VICTIM } from './faults.ts'
 

@@ -8,7 +8,7 @@ import { FRONT_HANDSHAKE_TIMEOUT_MS } from '../../src/hub/fronts/front-tls.ts'
 import type { RouteDialer } from '../../src/hub/routing/route-dialer.ts'
 import { ManualClock } from '../../src/telemetry/clock.ts'
 import { OpenError } from '../../src/tunnel/open-error.ts'
-import { makeCa } from '../contract/fake-cluster.ts'
+import { makeCa } from '../worlds/fake-cluster.ts'
 import {
   CONNECT_EDGE,
   ESTABLISHED,
@@ -16,8 +16,8 @@ import {
   type FrontWorld,
   startFarEnd,
   startFront,
-} from '../contract/front-world.ts'
-import { serverIdentity } from '../contract/hub-world.ts'
+} from '../worlds/front-world.ts'
+import { serverIdentity } from '../worlds/hub-world.ts'
 
 const hanging: RouteDialer['dial'] = () => new Promise(() => {})
 

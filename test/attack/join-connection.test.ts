@@ -15,8 +15,8 @@ import {
   serverIdentity,
   startHub,
   tlsOptions,
-} from '../contract/hub-world.ts'
-import { closed } from '../contract/session-world.ts'
+} from '../worlds/hub-world.ts'
+import { closed } from '../worlds/session-world.ts'
 
 let world: HubWorld
 

@@ -6,7 +6,7 @@ import { formatName, userName } from '../../src/identity/distinguished-name.ts'
 import { validityFromNow } from '../../src/identity/issue.ts'
 import { readPem, writePem } from '../../src/identity/pem.ts'
 import { ManualClock } from '../../src/telemetry/clock.ts'
-import { FakeCluster, makeCa } from '../contract/fake-cluster.ts'
+import { FakeCluster, makeCa } from '../worlds/fake-cluster.ts'
 import {
   ask,
   codeOf,
@@ -16,7 +16,7 @@ import {
   joined,
   signingRequest,
   startHub,
-} from '../contract/hub-world.ts'
+} from '../worlds/hub-world.ts'
 
 let world: HubWorld
 

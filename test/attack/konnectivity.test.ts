@@ -17,9 +17,9 @@ import { encodePacket } from '../../src/tunnel/konnectivity/packet.ts'
 import { MAX_CONNECTIONS_PER_LINK } from '../../src/tunnel/konnectivity/packet-session.ts'
 import { AGENT_PATH } from '../../src/tunnel/konnectivity/service.ts'
 import { OpenError } from '../../src/tunnel/open-error.ts'
-import { makeCa } from '../contract/fake-cluster.ts'
-import { credentialFor, eventually, tlsOptions } from '../contract/hub-world.ts'
-import { type AgentHub, connectAgent, factsOf, type HandAgent, startAgentHub } from '../contract/konnectivity-world.ts'
+import { makeCa } from '../worlds/fake-cluster.ts'
+import { credentialFor, eventually, tlsOptions } from '../worlds/hub-world.ts'
+import { type AgentHub, connectAgent, factsOf, type HandAgent, startAgentHub } from '../worlds/konnectivity-world.ts'
 
 const options = { address: 'a:1', deadlineMs: 1_000 }
 

@@ -19,8 +19,8 @@ import { type CertificateAuthority, issueCertificate, validityFromNow } from '..
 import { generateKeys } from '../../src/identity/keys.ts'
 import { ManualClock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
-import { DAY_MS, EdgeHub, makeCa } from '../contract/edge-hub.ts'
 import { removeFolder } from '../remove-folder.ts'
+import { DAY_MS, EdgeHub, makeCa } from '../worlds/edge-hub.ts'
 
 let clock: ManualClock
 let hub: EdgeHub

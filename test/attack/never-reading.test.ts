@@ -11,8 +11,8 @@ import { loadPki, type Pki } from '../../src/apiserver/pki/pki.ts'
 import { Listener } from '../../src/serving/listener.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
-import { loudNet } from '../contract/loud-net.ts'
 import { removeFolder } from '../remove-folder.ts'
+import { loudNet } from '../worlds/loud-net.ts'
 import { http1Client, http2Client } from './fault-clients.ts'
 
 const mebibyte = 1024 * 1024

@@ -7,7 +7,7 @@ import { createRequest } from '../../src/identity/csr.ts'
 import { privateKeyPem } from '../../src/identity/keys.ts'
 import { nodeSubject } from '../../src/identity/node-name.ts'
 import { certificateSigningRequests, nodes } from '../../src/kube/index.ts'
-import { type ComposedHubs, startComposedHubs } from '../contract/composed-hub.ts'
+import { type ComposedHubs, startComposedHubs } from '../worlds/composed-hub.ts'
 import {
   ask,
   type ClientResponse,
@@ -15,7 +15,7 @@ import {
   codeOf,
   type HubAddress,
   signingRequest,
-} from '../contract/hub-world.ts'
+} from '../worlds/hub-world.ts'
 
 /** All hubs know it soon; the limit ends a hang and judges no machine. */
 const knownWithin = { timeout: 30_000, interval: 20 }

@@ -5,8 +5,8 @@ import type { Socket } from 'node:net'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { SESSION_RECHECK_MS } from '../../src/hub/sessions/session-limits.ts'
 import { MAX_OPENS_PER_SECOND } from '../../src/tunnel/yamux/limits.ts'
-import { makeCa } from '../contract/fake-cluster.ts'
-import { type Credential, credentialFor, eventually, join, joined, signingRequest } from '../contract/hub-world.ts'
+import { makeCa } from '../worlds/fake-cluster.ts'
+import { type Credential, credentialFor, eventually, join, joined, signingRequest } from '../worlds/hub-world.ts'
 import {
   closed,
   type Edge,
@@ -18,8 +18,8 @@ import {
   startSessionHub,
   startTarget,
   tunnelSocket,
-} from '../contract/session-world.ts'
-import { collectText } from '../contract/yamux-drivers.ts'
+} from '../worlds/session-world.ts'
+import { collectText } from '../worlds/yamux-drivers.ts'
 
 const hourMs = 60 * 60 * 1000
 let world: SessionWorld

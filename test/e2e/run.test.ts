@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ControlSocket } from '../../src/telemetry/control-socket.ts'
 import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
-import { loudNet } from '../contract/loud-net.ts'
+import { loudNet } from '../worlds/loud-net.ts'
 import { endAll, type Launched, launch, makeWorkingDir, run } from './harness.ts'
 
 /** Asks the API server who it is, with what it finds and nothing else. */

@@ -23,7 +23,7 @@ import { loadKubeconfig } from '../../src/kube/client/kubeconfig.ts'
 import type { KubeList, KubeObject } from '../../src/kube/objects.ts'
 import { ApiError, invalid } from '../../src/kube/status/index.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
-import { resourceOf, World } from '../contract/admission-world.ts'
+import { resourceOf, World } from '../worlds/admission-world.ts'
 import {
   ADMIN,
   type Case,

@@ -13,7 +13,7 @@ import { decodeProtobuf, encodeProtobuf } from '../../src/kube/codec/object-code
 import { canonicalQuantity } from '../../src/kube/codec/quantity.ts'
 import type { KubeList, KubeObject } from '../../src/kube/objects.ts'
 import { findResourceOfKind, listGroupVersions, splitApiVersion } from '../../src/kube/schema/catalogue.ts'
-import { formatSamples, type Sample, samplesFile } from '../contract/samples.ts'
+import { formatSamples, type Sample, samplesFile } from '../worlds/object-samples.ts'
 import { fixtures, object } from './codec-fixtures.ts'
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
 

@@ -13,9 +13,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { AnswerHead, FilteredBody } from '../../src/edge/filters/filter-plan.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
 import { JsonLineDecoder, LengthDelimitedDecoder } from '../../src/kube/watch/frames.ts'
-import { endpoint } from '../contract/filters-objects.ts'
-import { FilterWorld } from '../contract/filters-world.ts'
-import { type Format, formats, stableText } from '../contract/walker-formats.ts'
+import { type Format, formats, stableText } from '../contract/walker/formats.ts'
+import { endpoint } from '../worlds/filters-objects.ts'
+import { FilterWorld } from '../worlds/filters-world.ts'
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
 
 const objectCount = 2_000

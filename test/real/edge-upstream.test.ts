@@ -18,8 +18,8 @@ import {
 } from '../../src/edge/upstream/upstream.ts'
 import { readCertificates } from '../../src/identity/certificate.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
-import { loudNet } from '../contract/loud-net.ts'
-import { upstreamRequest } from '../contract/upstream-world.ts'
+import { loudNet } from '../worlds/loud-net.ts'
+import { upstreamRequest } from '../worlds/upstream-world.ts'
 import { type ControlPlane, describeReal, kubectl, startControlPlane } from './harness.ts'
 
 const run = promisify(execFile)

@@ -6,9 +6,9 @@ import { EtcdStore } from '../../src/apiserver/storage/etcd-store.ts'
 import type { Transaction } from '../../src/apiserver/storage/store.ts'
 import { StoreFullError, StoreUnavailableError } from '../../src/apiserver/storage/store-errors.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
-import { storeContract } from '../contract/store.ts'
-import { EtcdProcess } from '../contract/store-etcd.ts'
-import { Watcher } from '../contract/store-watcher.ts'
+import { EtcdProcess } from '../contract/store/etcd.ts'
+import { storeContract } from '../contract/store/suite.ts'
+import { Watcher } from '../contract/store/watcher.ts'
 import { describeReal } from './harness.ts'
 
 const put = (key: string, value: string | Buffer): Transaction => ({

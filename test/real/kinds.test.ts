@@ -10,7 +10,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { parseJson, printJson } from '../../src/kube/codec/json.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
 import { findResourceOfKind, splitApiVersion } from '../../src/kube/schema/catalogue.ts'
-import { comparable, type KindSample, ourAnswer, type SampleTable, writeSamples } from '../contract/kinds-samples.ts'
+import {
+  comparable,
+  type KindSample,
+  ourAnswer,
+  type SampleTable,
+  writeSamples,
+} from '../contract/kinds/kinds-samples.ts'
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
 import { defaultCases, invalidCases, updateCases } from './kinds-cases.ts'
 

@@ -8,8 +8,8 @@ import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { eventually } from '../contract/hub-world.ts'
 import { removeFolder } from '../remove-folder.ts'
+import { eventually } from '../worlds/hub-world.ts'
 import { Daemon, freePorts, peersDirectory } from './control-plane.ts'
 
 const programs = ['konnectivity-agent', 'konnectivity-server', 'konnectivity-test-client', 'konnectivity-test-server']

@@ -17,7 +17,7 @@ import {
   type TableSample,
   tableFacts,
   tableSamplesFile,
-} from '../contract/table-samples.ts'
+} from '../contract/kinds/table-samples.ts'
 import { fixtures as plainFixtures } from './codec-fixtures.ts'
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
 import { tableFixtures } from './table-fixtures/index.ts'

@@ -14,8 +14,8 @@ import { SocketCarrier } from '../../src/tunnel/socket-carrier.ts'
 import type { TunnelStream } from '../../src/tunnel/tunnel-stream.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
 import type { SessionError } from '../../src/tunnel/yamux/errors.ts'
-import { loudNet } from '../contract/loud-net.ts'
 import { removeFolder } from '../remove-folder.ts'
+import { loudNet } from '../worlds/loud-net.ts'
 
 export type BuiltPeer = { readonly program: string; remove(): void } | { readonly missing: string }
 

@@ -87,9 +87,8 @@ function importBreaches(path: string, { withoutComments }: SourceText): string[]
     const specifier = match[2] ?? ''
     if (!specifier.startsWith('.')) continue
     const target = posix.join(posix.dirname(path), specifier)
-    // Tests beside the sources share helpers with the contract suites.
-    if (path.endsWith('.test.ts') && (target.startsWith('test/contract/') || target === 'test/remove-folder.ts'))
-      continue
+    // Tests beside the sources use the same worlds as those that stand apart.
+    if (path.endsWith('.test.ts') && (target.startsWith('test/worlds/') || target === 'test/remove-folder.ts')) continue
     const targetFolder = folderOf(target)
     if (targetFolder === folder || (targetFolder !== undefined && allowed.includes(targetFolder))) continue
     const may = allowed.length === 0 ? 'nothing else of ours' : `only ${allowed.join(', ')}`

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { admissionRequest } from '../../../test/contract/admission-world.ts'
+import { admissionRequest } from '../../../test/worlds/admission-world.ts'
 import { createRequest } from '../../identity/csr.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import type { KubeObject } from '../../kube/objects.ts'

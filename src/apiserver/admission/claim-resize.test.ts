@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { admissionRequest, World } from '../../../test/contract/admission-world.ts'
+import { admissionRequest, World } from '../../../test/worlds/admission-world.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { PersistentVolumeClaimResize } from './claim-resize.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { admissionRequest } from '../../../test/contract/admission-world.ts'
+import { admissionRequest } from '../../../test/worlds/admission-world.ts'
 import { NotYetServed } from './not-yet-served.ts'
 
 const plugin = new NotYetServed()

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { eventually, type ObjectServer, rest, startObjectServer } from '../../../test/contract/object-server.ts'
+import { eventually, type ObjectServer, rest, startObjectServer } from '../../../test/worlds/object-server.ts'
 import type { RequestedNames } from '../../identity/alternative-names.ts'
 import { type Certificate, readCertificates } from '../../identity/certificate.ts'
 import { createRequest } from '../../identity/csr.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { eventually, type ObjectServer, rest, startObjectServer } from '../../../test/contract/object-server.ts'
+import { eventually, type ObjectServer, rest, startObjectServer } from '../../../test/worlds/object-server.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { forbidden } from '../../kube/status/index.ts'
 import type { AdmissionPlugin } from '../core/admission.ts'

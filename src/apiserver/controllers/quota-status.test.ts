@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { eventually, type ObjectServer, rest, startObjectServer } from '../../../test/contract/object-server.ts'
+import { eventually, type ObjectServer, rest, startObjectServer } from '../../../test/worlds/object-server.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { type RunningController, runController } from './controller.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { eventually, type ObjectServer } from '../../../test/contract/object-server.ts'
-import { startServiceServer } from '../../../test/contract/service-server.ts'
+import { eventually, type ObjectServer } from '../../../test/worlds/object-server.ts'
+import { startServiceServer } from '../../../test/worlds/service-server.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { conform } from '../core/decode-body.ts'

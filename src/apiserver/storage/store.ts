@@ -3,7 +3,7 @@
  * in the manner of etcd. Every change gets the next integer of one revision counter; a watch replays changes from any
  * revision that is still in the history.
  *
- * What every implementation must keep true, and `test/contract/store.ts` checks:
+ * What every implementation must keep true, and `test/contract/store/suite.ts` checks:
  * - A transaction happens as a whole or not at all, and all its changes have the same revision.
  * - When a write resolves it is on disk: no crash, not even of the machine, takes it back. (`memory` has no disk.)
  * - A read without a revision sees every write that resolved before it began.

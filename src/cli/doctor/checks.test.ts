@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { DAY_MS, makeCa } from '../../../test/contract/edge-hub.ts'
+import { DAY_MS, makeCa } from '../../../test/worlds/edge-hub.ts'
 import { writeEdgeRecord } from '../../edge/identity/edge-record.ts'
 import { natTableName } from '../../edge/network/nat-plan.ts'
 import { type Certificate, certificatePem } from '../../identity/certificate.ts'

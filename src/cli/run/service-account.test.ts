@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { makeCa } from '../../../test/contract/edge-hub.ts'
+import { makeCa } from '../../../test/worlds/edge-hub.ts'
 import { certificatePem } from '../../identity/certificate.ts'
 import { KubeClient } from '../../kube/client/client.ts'
 import { ConnectionConfigError } from '../../kube/client/connection.ts'

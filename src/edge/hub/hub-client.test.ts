@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DAY_MS, EdgeHub } from '../../../test/contract/edge-hub.ts'
+import { DAY_MS, EdgeHub } from '../../../test/worlds/edge-hub.ts'
 import { certificatePem } from '../../identity/certificate.ts'
 import { issueCertificate, validityFromNow } from '../../identity/issue.ts'
 import { generateKeys, keyFingerprint, privateKeyPem } from '../../identity/keys.ts'

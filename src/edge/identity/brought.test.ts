@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { DAY_MS, makeCa } from '../../../test/contract/edge-hub.ts'
-import { FragileDisk } from '../../../test/contract/fragile-disk.ts'
+import { DAY_MS, makeCa } from '../../../test/worlds/edge-hub.ts'
+import { FragileDisk } from '../../../test/worlds/fragile-disk.ts'
 import { certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import {

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { DAY_MS, makeCa } from '../../../test/contract/edge-hub.ts'
+import { DAY_MS, makeCa } from '../../../test/worlds/edge-hub.ts'
 import { type Certificate, certificatePem } from '../../identity/certificate.ts'
 import { type CertificateAuthority, issueCertificate, validityFromNow } from '../../identity/issue.ts'
 import { generateKeys } from '../../identity/keys.ts'

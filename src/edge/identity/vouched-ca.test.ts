@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { DAY_MS, makeCa } from '../../../test/contract/edge-hub.ts'
+import { DAY_MS, makeCa } from '../../../test/worlds/edge-hub.ts'
 import { type Certificate, parseCertificate } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { CrashStates, DAY_MS, EdgeHub } from '../../../test/contract/edge-hub.ts'
-import { type DiskContent, FragileDisk } from '../../../test/contract/fragile-disk.ts'
+import { CrashStates, DAY_MS, EdgeHub } from '../../../test/worlds/edge-hub.ts'
+import { type DiskContent, FragileDisk } from '../../../test/worlds/fragile-disk.ts'
 import { keyFingerprint } from '../../identity/keys.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { EdgeFiles, edgePaths } from '../identity/edge-files.ts'

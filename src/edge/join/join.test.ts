@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DAY_MS, EdgeHub, makeCa } from '../../../test/contract/edge-hub.ts'
-import { FragileDisk } from '../../../test/contract/fragile-disk.ts'
+import { DAY_MS, EdgeHub, makeCa } from '../../../test/worlds/edge-hub.ts'
+import { FragileDisk } from '../../../test/worlds/fragile-disk.ts'
 import { certificatePem } from '../../identity/certificate.ts'
 import { issueCertificate, validityFromNow } from '../../identity/issue.ts'
 import { generateKeys, keyFingerprint, privateKeyPem } from '../../identity/keys.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { LinkWorld } from '../../../test/contract/edge-link-world.ts'
-import { collectText, settled } from '../../../test/contract/yamux-drivers.ts'
+import { LinkWorld } from '../../../test/worlds/edge-link-world.ts'
+import { collectText, settled } from '../../../test/worlds/yamux-drivers.ts'
 import { KEEPALIVE_INTERVAL_MS } from '../../tunnel/yamux/limits.ts'
 import { HubError } from '../hub/hub-error.ts'
 import { HAND_OVER_GRACE_MS, PROOF_OF_LIFE_MS, SESSION_ATTEMPT_LIMIT_MS, STALE_BYTES_MS } from './edge-link.ts'

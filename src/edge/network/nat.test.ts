@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { settled } from '../../../test/contract/yamux-drivers.ts'
+import { settled } from '../../../test/worlds/yamux-drivers.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { NAT_CHECK_MS, Nat } from './nat.ts'

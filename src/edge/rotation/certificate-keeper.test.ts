@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { DAY_MS, makeCa } from '../../../test/contract/edge-hub.ts'
+import { DAY_MS, makeCa } from '../../../test/worlds/edge-hub.ts'
 import { certificatePem } from '../../identity/certificate.ts'
 import { readRequest } from '../../identity/csr.ts'
 import { userName } from '../../identity/distinguished-name.ts'

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type OwnApiServer, startOwnApiServer } from '../../../test/contract/own-api-server.ts'
+import { type OwnApiServer, startOwnApiServer } from '../../../test/worlds/own-api-server.ts'
 import { readCertificates } from '../../identity/certificate.ts'
 import { type CertificateRequest, createRequest, REQUEST_LABEL, readRequest } from '../../identity/csr.ts'
 import { generateKeys, keyMatchesCertificate } from '../../identity/keys.ts'

@@ -5,7 +5,7 @@ import {
   type OwnApiServer,
   startOwnApiServer,
   UnreliableTransport,
-} from '../../../test/contract/own-api-server.ts'
+} from '../../../test/worlds/own-api-server.ts'
 import { configMaps, namespaces } from '../../kube/client/kinds.ts'
 import { ManualClock, systemClock } from '../../telemetry/clock.ts'
 import type { RunningPart } from '../../telemetry/lifecycle.ts'

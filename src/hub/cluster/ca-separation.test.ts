@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makeCa } from '../../../test/contract/fake-cluster.ts'
+import { makeCa } from '../../../test/worlds/fake-cluster.ts'
 import { certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import { issueCertificate, issueSelfSignedCa, validityFromNow } from '../../identity/issue.ts'

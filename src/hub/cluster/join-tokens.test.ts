@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type OwnApiServer, startOwnApiServer, UnreliableTransport } from '../../../test/contract/own-api-server.ts'
+import { type OwnApiServer, startOwnApiServer, UnreliableTransport } from '../../../test/worlds/own-api-server.ts'
 import { caSha256, JOIN_TOKEN_CLOCK_TOLERANCE_MS, type JoinClaims, readJoinToken } from '../../identity/join-token.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { configMaps, namespaces, secrets } from '../../kube/client/kinds.ts'

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type OwnApiServer, startOwnApiServer, UnreliableTransport } from '../../../test/contract/own-api-server.ts'
+import { type OwnApiServer, startOwnApiServer, UnreliableTransport } from '../../../test/worlds/own-api-server.ts'
 import { certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import { issueSelfSignedCa, validityFromNow } from '../../identity/issue.ts'

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { removeFolder } from '../../../test/remove-folder.ts'
 import {
   type Fate,
   type OwnApiServer,
   startOwnApiServer,
   UnreliableTransport,
-} from '../../../test/contract/own-api-server.ts'
-import { removeFolder } from '../../../test/remove-folder.ts'
+} from '../../../test/worlds/own-api-server.ts'
 import { certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import {

@@ -9,7 +9,7 @@ import {
   type FrontWorld,
   startFarEnd,
   startFront,
-} from '../../../test/contract/front-world.ts'
+} from '../../../test/worlds/front-world.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import type { RefusalCode } from '../../tunnel/prelude/answer.ts'
 import type { DialedRoute, RouteDialer } from '../routing/route-dialer.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { makeCa } from '../../../test/contract/fake-cluster.ts'
+import { makeCa } from '../../../test/worlds/fake-cluster.ts'
 import {
   CONNECT_EDGE,
   ESTABLISHED,
@@ -11,8 +11,8 @@ import {
   type FrontWorld,
   startFarEnd,
   startFront,
-} from '../../../test/contract/front-world.ts'
-import { type Credential, credentialFor, serverIdentity } from '../../../test/contract/hub-world.ts'
+} from '../../../test/worlds/front-world.ts'
+import { type Credential, credentialFor, serverIdentity } from '../../../test/worlds/hub-world.ts'
 import { certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import type { CertificateAuthority } from '../../identity/issue.ts'

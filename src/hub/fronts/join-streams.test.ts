@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { CONNECT_EDGE, ESTABLISHED, eventually, startFront } from '../../../test/contract/front-world.ts'
-import { drive } from '../../../test/contract/yamux-drivers.ts'
-import { duplexPair } from '../../../test/contract/yamux-duplex-pair.ts'
-import { memoryCarriers } from '../../../test/contract/yamux-wire-carrier.ts'
+import { CONNECT_EDGE, ESTABLISHED, eventually, startFront } from '../../../test/worlds/front-world.ts'
+import { drive } from '../../../test/worlds/yamux-drivers.ts'
+import { duplexPair } from '../../../test/worlds/yamux-duplex-pair.ts'
+import { memoryCarriers } from '../../../test/worlds/yamux-wire-carrier.ts'
 
 interface Ends {
   /** What a route brings. */

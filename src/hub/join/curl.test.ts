@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join as joinPath } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ask, type HubWorld, signingRequest, startHub } from '../../../test/contract/hub-world.ts'
+import { ask, type HubWorld, signingRequest, startHub } from '../../../test/worlds/hub-world.ts'
 import { certificatePem, readCertificates } from '../../identity/certificate.ts'
 import { privateKeyPem } from '../../identity/keys.ts'
 

@@ -8,7 +8,7 @@ import {
   joined,
   signingRequest,
   startHub,
-} from '../../../test/contract/hub-world.ts'
+} from '../../../test/worlds/hub-world.ts'
 import { certificatePem, readCertificates } from '../../identity/certificate.ts'
 import { formatName } from '../../identity/distinguished-name.ts'
 import { CLOCK_SKEW_MS } from '../../identity/issue.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makeCa } from '../../../test/contract/fake-cluster.ts'
+import { makeCa } from '../../../test/worlds/fake-cluster.ts'
 import { readCertificates } from '../../identity/certificate.ts'
 import { formatName, userName } from '../../identity/distinguished-name.ts'
 import { type CertificateAuthority, issueCertificate, validityFromNow } from '../../identity/issue.ts'

@@ -9,7 +9,7 @@ import {
   joined,
   signingRequest,
   startHub,
-} from '../../../test/contract/hub-world.ts'
+} from '../../../test/worlds/hub-world.ts'
 import { certificateRoutes } from '../certificates/certificate-routes.ts'
 import type { NodeCertificates } from '../certificates/node-certificates.ts'
 import { SIGNING_BURST, signingLimits } from '../certificates/signing-limits.ts'

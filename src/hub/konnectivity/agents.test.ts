@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type Duplex, PassThrough } from 'node:stream'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { makeCa } from '../../../test/contract/fake-cluster.ts'
-import { credentialFor, eventually } from '../../../test/contract/hub-world.ts'
+import { makeCa } from '../../../test/worlds/fake-cluster.ts'
+import { credentialFor, eventually } from '../../../test/worlds/hub-world.ts'
 import {
   type AgentHub,
   connectAgent,
@@ -11,7 +11,7 @@ import {
   factsOf,
   type HandAgent,
   startAgentHub,
-} from '../../../test/contract/konnectivity-world.ts'
+} from '../../../test/worlds/konnectivity-world.ts'
 import { validityFromNow } from '../../identity/issue.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import { Refusal } from '../refusal.ts'

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type OwnApiServer, startOwnApiServer } from '../../../test/contract/own-api-server.ts'
+import { type OwnApiServer, startOwnApiServer } from '../../../test/worlds/own-api-server.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { nodes } from '../../kube/client/kinds.ts'
 import { systemClock } from '../../telemetry/clock.ts'

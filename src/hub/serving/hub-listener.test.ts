@@ -12,7 +12,7 @@ import {
   serverIdentity,
   startHub,
   tlsOptions,
-} from '../../../test/contract/hub-world.ts'
+} from '../../../test/worlds/hub-world.ts'
 import { Refusal } from '../refusal.ts'
 import type { ClusterDoor, HubConnection } from './connection.ts'
 import { ConnectionLimits } from './connection-limits.ts'

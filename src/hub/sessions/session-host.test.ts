@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventually, joined } from '../../../test/contract/hub-world.ts'
+import { eventually, joined } from '../../../test/worlds/hub-world.ts'
 import {
   closed,
   letIn,
@@ -9,8 +9,8 @@ import {
   startSessionHub,
   startTarget,
   tunnelSocket,
-} from '../../../test/contract/session-world.ts'
-import { collectText } from '../../../test/contract/yamux-drivers.ts'
+} from '../../../test/worlds/session-world.ts'
+import { collectText } from '../../../test/worlds/yamux-drivers.ts'
 import { receiveOpen } from '../../tunnel/incoming.ts'
 import { Refusal } from '../refusal.ts'
 import { CHECK_IN_TIMEOUT_MS } from './session-limits.ts'

@@ -2,15 +2,8 @@ import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import { connect, type TLSSocket } from 'node:tls'
 import { describe, expect, it } from 'vitest'
-import { makeCa } from '../../../test/contract/fake-cluster.ts'
-import {
-  type Credential,
-  credentialFor,
-  dial,
-  eventually,
-  joined,
-  tlsOptions,
-} from '../../../test/contract/hub-world.ts'
+import { makeCa } from '../../../test/worlds/fake-cluster.ts'
+import { type Credential, credentialFor, dial, eventually, joined, tlsOptions } from '../../../test/worlds/hub-world.ts'
 import {
   closed,
   driveEdge,
@@ -20,8 +13,8 @@ import {
   type SessionWorld,
   startSessionHub,
   startTarget,
-} from '../../../test/contract/session-world.ts'
-import { collectText } from '../../../test/contract/yamux-drivers.ts'
+} from '../../../test/worlds/session-world.ts'
+import { collectText } from '../../../test/worlds/yamux-drivers.ts'
 import { INNER_TLS_PROTOCOL, type TunnelProtocol, WEBSOCKET_PROTOCOL } from '../../tunnel/carriers/accept-websocket.ts'
 import { upgrade } from '../../tunnel/carriers/upgrade.ts'
 import { SocketCarrier } from '../../tunnel/socket-carrier.ts'

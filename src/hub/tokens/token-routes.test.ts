@@ -8,7 +8,7 @@ import {
   type HubWorld,
   joined,
   startHub,
-} from '../../../test/contract/hub-world.ts'
+} from '../../../test/worlds/hub-world.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { Refusal } from '../refusal.ts'
 import { WorkGate } from '../serving/admission.ts'

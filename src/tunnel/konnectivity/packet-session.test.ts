@@ -1,6 +1,6 @@
 import { Duplex, PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { loudNet } from '../../../test/contract/loud-net.ts'
+import { loudNet } from '../../../test/worlds/loud-net.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { OpenError } from '../open-error.ts'
 import { Budget } from '../yamux/budget.ts'

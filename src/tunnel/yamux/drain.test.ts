@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { naiveFrame, SYN, WINDOW_UPDATE } from '../../../test/contract/yamux-naive.ts'
-import { Pair, type Side } from '../../../test/contract/yamux-pair.ts'
+import { naiveFrame, SYN, WINDOW_UPDATE } from '../../../test/worlds/yamux-naive.ts'
+import { Pair, type Side } from '../../../test/worlds/yamux-pair.ts'
 import { Drain } from './drain.ts'
 import { MAX_GO_AWAY_ANSWER_MS } from './limits.ts'
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type NaiveFrame, naiveDecode, naiveFrame } from '../../../test/contract/yamux-naive.ts'
+import { type NaiveFrame, naiveDecode, naiveFrame } from '../../../test/worlds/yamux-naive.ts'
 import { SessionError } from './errors.ts'
 import { FrameDecoder, writeHeader } from './frame.ts'
 

@@ -11,8 +11,8 @@ import {
   RST,
   SYN,
   WINDOW_UPDATE,
-} from '../../../test/contract/yamux-naive.ts'
-import { Pair, type PairOptions } from '../../../test/contract/yamux-pair.ts'
+} from '../../../test/worlds/yamux-naive.ts'
+import { Pair, type PairOptions } from '../../../test/worlds/yamux-pair.ts'
 
 const framesOf = (buffers: readonly Uint8Array[]) => naiveDecode(Buffer.concat(buffers)).frames
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type AdmissionQuestion, admissionRequest, World } from '../../../../test/contract/admission-world.ts'
+import { type AdmissionQuestion, admissionRequest, World } from '../../../../test/worlds/admission-world.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { ALLOWED, type Authorizer, NO_OPINION, NO_RULES } from '../../auth/authorizer.ts'
 import { forbiddenLabelChanges } from './node-labels.ts'

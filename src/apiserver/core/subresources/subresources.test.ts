@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { inlineMaker } from '../../../../test/contract/inline-maker.ts'
+import { inlineMaker } from '../../../../test/worlds/inline-maker.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { type ResourceRequest, readRequest } from '../../../kube/request-info.ts'
 import { ApiError } from '../../../kube/status/index.ts'

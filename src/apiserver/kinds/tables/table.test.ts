@@ -24,7 +24,7 @@ const config: KubeObject = {
   data: { x: '1' },
 }
 
-/** The cells of one object. Real objects are compared in test/contract/tables.test.ts; here is what they lack. */
+/** The cells of one object. Real objects are compared in test/contract/kinds/tables.test.ts; here is what they lack. */
 function cells(apiVersion: string, kind: string, object: KubeObject): readonly unknown[] | undefined {
   return renderTable([object], options({ apiVersion, kind })).rows[0]?.cells
 }
