@@ -8,7 +8,8 @@ import { decodeProtobuf, encodeProtobuf } from '../../src/kube/codec/object-code
 import type { KubeObject } from '../../src/kube/objects.ts'
 import { readEnvelope } from '../../src/kube/protobuf/envelope.ts'
 import { findKind } from '../../src/kube/schema/schema.ts'
-import { jsonWalker, protobufWalker } from '../../src/kube/walker/index.ts'
+import { jsonWalker } from '../../src/kube/walker/json-walker.ts'
+import { protobufWalker } from '../../src/kube/walker/protobuf-walker.ts'
 import { protobufjsType } from './protobufjs-twin.ts'
 import { sampleEndpointSlice, sampleList, samplePod, sampleService } from './samples.ts'
 

@@ -5,7 +5,7 @@
 import type { KubeClient } from '../kube/client/client.ts'
 import { namespaces, type Resource } from '../kube/client/kinds.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import { isAlreadyExists, isNotFound } from '../kube/status/index.ts'
+import { isAlreadyExists, isNotFound } from '../kube/status/predicates.ts'
 
 const bindingName = 'causeway:up:view'
 const rbacGroup = 'rbac.authorization.k8s.io'

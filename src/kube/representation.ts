@@ -23,9 +23,6 @@ export type Representation =
 /** What the server can make of an object besides sending it as it is. */
 export type Rendering = Exclude<Representation['as'], 'Object'>
 
-export const JSON_OBJECT: Representation = { as: 'Object', encoding: 'json' }
-export const PROTOBUF_OBJECT: Representation = { as: 'Object', encoding: 'protobuf' }
-
 export const MEDIA_TYPES: Readonly<Record<Encoding, string>> = {
   json: 'application/json',
   yaml: 'application/yaml',

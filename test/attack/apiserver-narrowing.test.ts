@@ -11,8 +11,8 @@ import { collectionPrefix, storedResource } from '../../src/apiserver/core/resou
 import { selectionOf } from '../../src/apiserver/core/selection.ts'
 import { routes } from '../../src/apiserver/delegation/routes.ts'
 import { type ResourceRequest, readRequest } from '../../src/kube/request-info.ts'
-import { matchesFields, parseFieldSelector } from '../../src/kube/selectors/index.ts'
-import { ApiError } from '../../src/kube/status/index.ts'
+import { matchesFields, parseFieldSelector } from '../../src/kube/selectors/field.ts'
+import { ApiError } from '../../src/kube/status/status.ts'
 
 const names = ['allowed', 'other', 'a']
 const nodes = ['edge-1', 'edge-2']

@@ -14,7 +14,7 @@ import {
   namespaces,
   type ResourceClient,
 } from '../../src/kube/index.ts'
-import { ApiError } from '../../src/kube/status/index.ts'
+import { ApiError } from '../../src/kube/status/status.ts'
 import { CrashLog } from './crash-log.ts'
 import { endAll, type Launched, launch, makeWorkingDir } from './harness.ts'
 

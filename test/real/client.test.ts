@@ -20,7 +20,6 @@ import { TransportError } from '../../src/kube/client/transport-error.ts'
 import type { ConfigMap, Pod } from '../../src/kube/client/types.ts'
 import type { WatchEvent } from '../../src/kube/objects.ts'
 import {
-  ApiError,
   isAlreadyExists,
   isConflict,
   isForbidden,
@@ -28,7 +27,8 @@ import {
   isNotFound,
   isTooLargeResourceVersion,
   isUnauthorized,
-} from '../../src/kube/status/index.ts'
+} from '../../src/kube/status/predicates.ts'
+import { ApiError } from '../../src/kube/status/status.ts'
 import { type ControlPlane, describeReal, kubectl, startControlPlane } from './harness.ts'
 
 const namespace = 'client-test'

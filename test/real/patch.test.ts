@@ -16,7 +16,7 @@ import {
   patchKindsOf,
 } from '../../src/kube/patch/patch.ts'
 import { findKind } from '../../src/kube/schema/schema.ts'
-import { ApiError } from '../../src/kube/status/index.ts'
+import { ApiError } from '../../src/kube/status/status.ts'
 import { type ControlPlane, describeReal, kubectl, startControlPlane } from './harness.ts'
 
 const cluster = '/api/v1'

@@ -17,7 +17,7 @@ import type { KubeObject } from '../../src/kube/objects.ts'
 import { WireError } from '../../src/kube/protobuf/wire-error.ts'
 import { UNREADABLE_BACKOFF } from '../../src/kube/reflector/backoff.ts'
 import { type Notification, Reflector, type ReflectorSource } from '../../src/kube/reflector/reflector.ts'
-import { ApiError } from '../../src/kube/status/index.ts'
+import { ApiError } from '../../src/kube/status/status.ts'
 import { type Clock, systemClock } from '../../src/telemetry/clock.ts'
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
 

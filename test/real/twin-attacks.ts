@@ -33,7 +33,7 @@ export async function differencesOf(
 function comparable(answer: Answered, { what }: Attack): Shown {
   const { message, ...shown } = shownBy(answer, sight)
   // Both stores have no room for it, and say so in their own way: the real one calls it a fault of its own.
-  if (what === 'tells a long story') return { status: shown.status >= 400 ? 400 : shown.status }
+  if (what === 'tells a long story') return { status: Math.min(shown.status, 400) }
   return message === undefined || inOtherWords.test(what)
     ? shown
     : { ...shown, message: message.replaceAll(uids, 'uid') }

@@ -15,30 +15,18 @@ import {
 } from '../../src/kube/negotiation-offers.ts'
 import { MEDIA_TYPES, responseContentType } from '../../src/kube/representation.ts'
 import { parseRequestInfo } from '../../src/kube/request-info.ts'
-import {
-  checkSelectableFields,
-  matchesFields,
-  matchesLabels,
-  parseFieldSelector,
-  parseLabelSelector,
-} from '../../src/kube/selectors/index.ts'
-import {
-  ApiError,
-  accessDenied,
-  alreadyExists,
-  conflict,
-  fromHttp,
-  genericServerResponse,
-  invalid,
-  isTooLargeResourceVersion,
-  notFound,
-  OBJECT_MODIFIED,
-  requiredField,
-  type Status,
-  toHttp,
-  tooLargeResourceVersion,
-  unauthorized,
-} from '../../src/kube/status/index.ts'
+import { checkSelectableFields, matchesFields, parseFieldSelector } from '../../src/kube/selectors/field.ts'
+import { matchesLabels, parseLabelSelector } from '../../src/kube/selectors/label.ts'
+import { accessDenied } from '../../src/kube/status/access-denied.ts'
+import { tooLargeResourceVersion } from '../../src/kube/status/availability-errors.ts'
+import { requiredField } from '../../src/kube/status/field-error.ts'
+import { fromHttp } from '../../src/kube/status/from-http.ts'
+import { genericServerResponse } from '../../src/kube/status/generic-response.ts'
+import { isTooLargeResourceVersion } from '../../src/kube/status/predicates.ts'
+import { unauthorized } from '../../src/kube/status/request-errors.ts'
+import { alreadyExists, conflict, invalid, notFound, OBJECT_MODIFIED } from '../../src/kube/status/resource-errors.ts'
+import { ApiError, type Status } from '../../src/kube/status/status.ts'
+import { toHttp } from '../../src/kube/status/to-http.ts'
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
 
 interface Answer {

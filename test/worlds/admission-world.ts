@@ -4,7 +4,7 @@ import type { UserInfo } from '../../src/apiserver/auth/user.ts'
 import type { AdmissionRequest } from '../../src/apiserver/core/admission.ts'
 import { type Resource, storedResource } from '../../src/apiserver/core/resource.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
-import type { GroupResource } from '../../src/kube/status/index.ts'
+import type { GroupResource } from '../../src/kube/status/group-names.ts'
 
 export class World implements ObjectLookup {
   readonly #objects = new Map<string, KubeObject[]>()

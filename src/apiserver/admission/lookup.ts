@@ -1,6 +1,8 @@
 /** What plugins may ask about other objects. They see the state in memory, which holds every write that was answered. */
 import type { KubeObject } from '../../kube/objects.ts'
-import { type ApiError, type GroupResource, notFound } from '../../kube/status/index.ts'
+import type { GroupResource } from '../../kube/status/group-names.ts'
+import { notFound } from '../../kube/status/resource-errors.ts'
+import type { ApiError } from '../../kube/status/status.ts'
 import type { Item } from '../core/item.ts'
 import type { ObjectCache } from '../core/object-cache.ts'
 

@@ -1,5 +1,5 @@
 /** Two lists of tolerations as one, without those that another one covers. */
-import { badRequest } from '../../kube/status/index.ts'
+import { badRequest } from '../../kube/status/request-errors.ts'
 import { sameValue } from '../kinds/equality.ts'
 import { type Fields, integer, text } from '../kinds/fields.ts'
 

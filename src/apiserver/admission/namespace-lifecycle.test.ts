@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { admissionRequest, World } from '../../../test/worlds/admission-world.ts'
-import { ApiError } from '../../kube/status/index.ts'
+import { ApiError } from '../../kube/status/status.ts'
 import { NamespaceLifecycle } from './namespace-lifecycle.ts'
 
 const world = new World().add(

@@ -1,5 +1,7 @@
 /** Objects live in namespaces that exist, nothing new comes into one that is going, and three of them never go. */
-import { ApiError, notFound } from '../../kube/status/index.ts'
+
+import { notFound } from '../../kube/status/resource-errors.ts'
+import { ApiError } from '../../kube/status/status.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../core/admission.ts'
 import { struct, text } from '../kinds/fields.ts'
 import { NAMESPACES, type ObjectLookup } from './lookup.ts'

@@ -1,7 +1,8 @@
 /** A running pod may only grow to what its node can offer at all. */
 
 import type { KubeObject } from '../../kube/objects.ts'
-import { ApiError, forbidden } from '../../kube/status/index.ts'
+import { forbidden } from '../../kube/status/resource-errors.ts'
+import { ApiError } from '../../kube/status/status.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../core/admission.ts'
 import { struct, text } from '../kinds/fields.ts'
 import { compareQuantities, quantityInNano } from '../kinds/quantities.ts'

@@ -1,6 +1,8 @@
 /** How plugins refuse: a 403 about the object of the request, named as the API server names it. */
-import type { ApiError, GroupResource } from '../../kube/status/index.ts'
-import { forbidden } from '../../kube/status/index.ts'
+
+import type { GroupResource } from '../../kube/status/group-names.ts'
+import { forbidden } from '../../kube/status/resource-errors.ts'
+import type { ApiError } from '../../kube/status/status.ts'
 import type { AdmissionRequest } from '../core/admission.ts'
 
 /** What an object without any name is called. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseRequestInfo } from '../../kube/request-info.ts'
-import { type ApiError, badRequest } from '../../kube/status/index.ts'
+import { badRequest } from '../../kube/status/request-errors.ts'
+import type { ApiError } from '../../kube/status/status.ts'
 import { RequestHeaders } from '../../serving/exchange.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import { auditEvent } from './event.ts'

@@ -3,7 +3,7 @@
  * agent, or a token: level Metadata has no place for them.
  */
 import type { RequestInfo } from '../../kube/request-info.ts'
-import type { Status } from '../../kube/status/index.ts'
+import type { Status } from '../../kube/status/status.ts'
 import type { UserInfo } from '../auth/user.ts'
 import type { RequestContext } from '../chain/handler.ts'
 

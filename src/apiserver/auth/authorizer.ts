@@ -1,5 +1,5 @@
 /** What is asked of an authorizer, and what it answers. */
-import { accessDenied } from '../../kube/status/index.ts'
+import { accessDenied } from '../../kube/status/access-denied.ts'
 import type { UserInfo } from './user.ts'
 
 export interface ResourceAttributes {

@@ -1,14 +1,8 @@
 /** From what a review asks to the question for the authorizer. Selectors that cannot be read are left out, and reported. */
-import {
-  type FieldTerm,
-  fieldSelector,
-  formatFieldSelector,
-  formatLabelSelector,
-  labelSelectorFromObject,
-  parseFieldSelector,
-  parseLabelSelector,
-} from '../../kube/selectors/index.ts'
-import { ApiError, badRequest } from '../../kube/status/index.ts'
+import { type FieldTerm, fieldSelector, formatFieldSelector, parseFieldSelector } from '../../kube/selectors/field.ts'
+import { formatLabelSelector, labelSelectorFromObject, parseLabelSelector } from '../../kube/selectors/label.ts'
+import { badRequest } from '../../kube/status/request-errors.ts'
+import { ApiError } from '../../kube/status/status.ts'
 import type { Attributes } from './authorizer.ts'
 import type { ReviewedAccess, ReviewedResource, SelectorAttributes, SelectorRequirement } from './review-objects.ts'
 import type { UserInfo } from './user.ts'

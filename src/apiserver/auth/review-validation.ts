@@ -1,6 +1,6 @@
 /** What is wrong with a review, in the API server's words. */
 import type { ObjectMeta } from '../../kube/objects.ts'
-import { labelKeyBreaches, labelValueBreaches } from '../../kube/selectors/index.ts'
+import { labelKeyBreaches, labelValueBreaches } from '../../kube/selectors/names.ts'
 import {
   childPath,
   type FieldError,
@@ -9,7 +9,7 @@ import {
   invalidField,
   keyedPath,
   requiredField,
-} from '../../kube/status/index.ts'
+} from '../../kube/status/field-error.ts'
 import type {
   AccessReview,
   ReviewedAccess,

@@ -1,6 +1,8 @@
 /** Answers the four kinds of access review. Refused reviews throw; an answer is the review with its status. */
 import type { KubeObject } from '../../kube/objects.ts'
-import { badRequest, type FieldError, invalid } from '../../kube/status/index.ts'
+import type { FieldError } from '../../kube/status/field-error.ts'
+import { badRequest } from '../../kube/status/request-errors.ts'
+import { invalid } from '../../kube/status/resource-errors.ts'
 import { type Authorizer, joinErrors, type PolicyRule } from './authorizer.ts'
 import { questionOf } from './review-attributes.ts'
 import {

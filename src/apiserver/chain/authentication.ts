@@ -3,7 +3,7 @@
  * that is offered and wrong is a 401, never anonymous; no credential at all is `system:anonymous`.
  */
 
-import { unauthorized } from '../../kube/status/index.ts'
+import { unauthorized } from '../../kube/status/request-errors.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
 import { AUTHENTICATED_GROUP, anonymousUser, type UserInfo } from '../auth/user.ts'
 import type { Filter, RequestContext } from './handler.ts'

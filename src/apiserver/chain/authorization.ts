@@ -1,7 +1,7 @@
 /** Asks whether the caller may do what the request says; whoever gets past this filter may. */
 
 import type { RequestInfo } from '../../kube/request-info.ts'
-import { accessDenied } from '../../kube/status/index.ts'
+import { accessDenied } from '../../kube/status/access-denied.ts'
 import type { Attributes, Authorizer, Decision } from '../auth/authorizer.ts'
 import type { UserInfo } from '../auth/user.ts'
 import type { Filter } from './handler.ts'

@@ -5,7 +5,8 @@
 
 import { parseDuration } from '../../kube/codec/duration.ts'
 import { isLongRunning } from '../../kube/request-info.ts'
-import { badRequest, timeout } from '../../kube/status/index.ts'
+import { timeout } from '../../kube/status/availability-errors.ts'
+import { badRequest } from '../../kube/status/request-errors.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Filter, RequestContext } from './handler.ts'
 

@@ -3,7 +3,7 @@
  * Where not even that can be sent, the safety net of the listener cuts the client off.
  */
 
-import { ApiError } from '../../kube/status/index.ts'
+import { ApiError } from '../../kube/status/status.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { respondError } from '../serving/respond-error.ts'
 import type { Filter, RequestContext } from './handler.ts'

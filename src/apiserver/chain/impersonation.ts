@@ -3,7 +3,7 @@
  * the other would get; the log keeps who really asked.
  */
 import type { RequestInfo } from '../../kube/request-info.ts'
-import { badRequest } from '../../kube/status/index.ts'
+import { badRequest } from '../../kube/status/request-errors.ts'
 import type { RequestHeaders } from '../../serving/exchange.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { Turns } from '../../telemetry/turns.ts'

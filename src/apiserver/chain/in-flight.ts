@@ -4,7 +4,7 @@
  */
 
 import { isLongRunning } from '../../kube/request-info.ts'
-import { tooManyRequests } from '../../kube/status/index.ts'
+import { tooManyRequests } from '../../kube/status/availability-errors.ts'
 import { MASTERS_GROUP } from '../auth/user.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import type { Filter, RequestContext } from './handler.ts'

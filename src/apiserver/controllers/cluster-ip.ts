@@ -6,7 +6,8 @@
  */
 
 import type { KubeObject } from '../../kube/objects.ts'
-import { type FieldError, internalError, invalidField, serviceUnavailable } from '../../kube/status/index.ts'
+import { internalError, serviceUnavailable } from '../../kube/status/availability-errors.ts'
+import { type FieldError, invalidField } from '../../kube/status/field-error.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../core/admission.ts'
 import type { Item } from '../core/item.ts'

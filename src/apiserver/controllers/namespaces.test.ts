@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { eventually, type ObjectServer, rest, startObjectServer } from '../../../test/worlds/object-server.ts'
 import type { KubeObject } from '../../kube/objects.ts'
-import { forbidden } from '../../kube/status/index.ts'
+import { forbidden } from '../../kube/status/resource-errors.ts'
 import type { AdmissionPlugin } from '../core/admission.ts'
 import { type Fields, struct, structs, text } from '../kinds/fields.ts'
 import { type RunningController, runController } from './controller.ts'

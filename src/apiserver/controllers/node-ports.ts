@@ -1,6 +1,7 @@
 /** Node ports: given to the ports of a Service that has them, and to the health checks of a load balancer. */
 import { randomInt } from 'node:crypto'
-import { internalError, invalidField, tooManyField } from '../../kube/status/index.ts'
+import { internalError } from '../../kube/status/availability-errors.ts'
+import { invalidField, tooManyField } from '../../kube/status/field-error.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { type Fields, flag, has, integer, structs, text } from '../kinds/fields.ts'
 import { AllocationTable } from './allocation-table.ts'

@@ -1,5 +1,6 @@
 /** A request to write a Service, as far as the allocation of addresses and ports is concerned. */
-import { type FieldError, invalid } from '../../kube/status/index.ts'
+import type { FieldError } from '../../kube/status/field-error.ts'
+import { invalid } from '../../kube/status/resource-errors.ts'
 import type { AdmissionRequest } from '../core/admission.ts'
 import { ensureStruct, type Fields, struct } from '../kinds/fields.ts'
 import { builtIn } from './internal-client.ts'

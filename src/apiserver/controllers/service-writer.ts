@@ -4,7 +4,7 @@
  * client asked for by name is refused.
  */
 import type { KubeObject } from '../../kube/objects.ts'
-import { serviceUnavailable } from '../../kube/status/index.ts'
+import { serviceUnavailable } from '../../kube/status/availability-errors.ts'
 import { Item, storedValue } from '../core/item.ts'
 import type { WriteRequest } from '../core/write/write-request.ts'
 import { Writer, type WriterParts } from '../core/write/writer.ts'

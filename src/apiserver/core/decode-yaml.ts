@@ -5,7 +5,8 @@
 import { type Document, isScalar, LineCounter, parseDocument, visit, type YAMLError } from 'yaml'
 import { parseJson } from '../../kube/codec/json.ts'
 import { excessiveNestingAt } from '../../kube/codec/yaml-nesting.ts'
-import { ApiError, requestEntityTooLarge } from '../../kube/status/index.ts'
+import { requestEntityTooLarge } from '../../kube/status/request-errors.ts'
+import { ApiError } from '../../kube/status/status.ts'
 import { scanJson } from './scan-json.ts'
 
 /**

@@ -7,19 +7,13 @@ import {
   type FieldSelector,
   fieldSelector,
   isEmptyFieldSelector,
-  type LabelSelector,
   parseFieldSelector,
-  parseLabelSelector,
   requiresExactMatch,
-} from '../../kube/selectors/index.ts'
-import {
-  badRequest,
-  type FieldError,
-  forbiddenField,
-  invalid,
-  invalidField,
-  notSupportedField,
-} from '../../kube/status/index.ts'
+} from '../../kube/selectors/field.ts'
+import { type LabelSelector, parseLabelSelector } from '../../kube/selectors/label.ts'
+import { type FieldError, forbiddenField, invalidField, notSupportedField } from '../../kube/status/field-error.ts'
+import { badRequest } from '../../kube/status/request-errors.ts'
+import { invalid } from '../../kube/status/resource-errors.ts'
 import { flagParameter, integerParameter } from './query-values.ts'
 import { selectableFields } from './selectable-fields.ts'
 

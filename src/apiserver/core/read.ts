@@ -1,6 +1,8 @@
 /** Get and list: answered from memory, as of now or as of a revision that the client names. */
 import type { ListMeta } from '../../kube/objects.ts'
-import { notFound, resourceExpired, tooLargeResourceVersion } from '../../kube/status/index.ts'
+import { tooLargeResourceVersion } from '../../kube/status/availability-errors.ts'
+import { resourceExpired } from '../../kube/status/request-errors.ts'
+import { notFound } from '../../kube/status/resource-errors.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { Turns } from '../../telemetry/turns.ts'
 import type { RequestContext } from '../chain/handler.ts'

@@ -2,7 +2,8 @@
 import { isPathSegment, type ResourceRequest } from '../../kube/request-info.ts'
 import { findResource, joinGroupVersion, type ResourceRow } from '../../kube/schema/catalogue.ts'
 import { findKind, type MessageType } from '../../kube/schema/schema.ts'
-import { badRequest, type GroupKind, type GroupResource } from '../../kube/status/index.ts'
+import type { GroupKind, GroupResource } from '../../kube/status/group-names.ts'
+import { badRequest } from '../../kube/status/request-errors.ts'
 
 export interface Resource {
   readonly group: string

@@ -7,7 +7,7 @@ import { responseContentType } from '../../kube/representation.ts'
 import type { ResourceRequest } from '../../kube/request-info.ts'
 import { joinGroupVersion } from '../../kube/schema/catalogue.ts'
 import { findKind } from '../../kube/schema/schema.ts'
-import { methodNotSupported } from '../../kube/status/index.ts'
+import { methodNotSupported } from '../../kube/status/resource-errors.ts'
 import type { Authorizer } from '../auth/authorizer.ts'
 import {
   reviewLocalSubjectAccess,

@@ -3,7 +3,7 @@
  * stand twice in one object? Parsers keep the last of two silently, and somebody's change is lost.
  */
 import { stringEnd } from '../../kube/codec/exact-json.ts'
-import { badRequest, requestEntityTooLarge } from '../../kube/status/index.ts'
+import { badRequest, requestEntityTooLarge } from '../../kube/status/request-errors.ts'
 
 /** Lists, objects and what is in them: more than the largest objects in use have. Each costs time at every step. */
 export const MAX_BODY_VALUES = 50_000

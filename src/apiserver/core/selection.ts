@@ -1,12 +1,6 @@
 /** Which items of a collection a request means. */
-import {
-  type FieldSelector,
-  isEmptyFieldSelector,
-  isEmptyLabelSelector,
-  type LabelSelector,
-  matchesFields,
-  matchesLabels,
-} from '../../kube/selectors/index.ts'
+import { type FieldSelector, isEmptyFieldSelector, matchesFields } from '../../kube/selectors/field.ts'
+import { isEmptyLabelSelector, type LabelSelector, matchesLabels } from '../../kube/selectors/label.ts'
 import type { Item } from './item.ts'
 
 export type Selection = (item: Item) => boolean

@@ -3,7 +3,10 @@
  * resume. An object that enters or leaves the selection appears and disappears, whatever really happened to it.
  */
 import type { KubeObject } from '../../kube/objects.ts'
-import { ApiError, isTooManyRequests, resourceExpired, toHttp } from '../../kube/status/index.ts'
+import { isTooManyRequests } from '../../kube/status/predicates.ts'
+import { resourceExpired } from '../../kube/status/request-errors.ts'
+import { ApiError } from '../../kube/status/status.ts'
+import { toHttp } from '../../kube/status/to-http.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { Turns } from '../../telemetry/turns.ts'
 import type { Store } from '../storage/store.ts'

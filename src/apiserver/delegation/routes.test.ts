@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parseRequestInfo } from '../../kube/request-info.ts'
-import { ApiError } from '../../kube/status/index.ts'
+import { ApiError } from '../../kube/status/status.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import { routes } from './routes.ts'
 

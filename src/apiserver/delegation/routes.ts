@@ -5,7 +5,7 @@
  */
 import type { NonResourceRequest, ResourceRequest } from '../../kube/request-info.ts'
 import { findResource, joinGroupVersion, listGroupVersions, type ResourceRow } from '../../kube/schema/catalogue.ts'
-import { genericServerResponse } from '../../kube/status/index.ts'
+import { genericServerResponse } from '../../kube/status/generic-response.ts'
 import type { Delegate } from './delegate.ts'
 import { notFoundHandler } from './not-found.ts'
 

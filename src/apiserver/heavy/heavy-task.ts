@@ -4,7 +4,8 @@
  */
 import { parseJson, printJson } from '../../kube/codec/json.ts'
 import type { KubeObject } from '../../kube/objects.ts'
-import { ApiError, requestEntityTooLarge, type Status } from '../../kube/status/index.ts'
+import { requestEntityTooLarge } from '../../kube/status/request-errors.ts'
+import { ApiError, type Status } from '../../kube/status/status.ts'
 import { fromStored } from '../core/conversion/conversion.ts'
 import { checkValues, type RequestBody } from '../core/decode-body.ts'
 import { type Resource, storedResource } from '../core/resource.ts'

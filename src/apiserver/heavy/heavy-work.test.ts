@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import type { ApiError } from '../../kube/status/index.ts'
+import type { ApiError } from '../../kube/status/status.ts'
 import { ManualClock, systemClock } from '../../telemetry/clock.ts'
 import type { HeavyResult, HeavyTask } from './heavy-task.ts'
 import {

@@ -3,7 +3,9 @@
  * go when it has rested for a while; a task that takes too long or too much memory ends the thread and nothing else.
  */
 import { Worker } from 'node:worker_threads'
-import { ApiError, requestEntityTooLarge, tooManyRequests } from '../../kube/status/index.ts'
+import { tooManyRequests } from '../../kube/status/availability-errors.ts'
+import { requestEntityTooLarge } from '../../kube/status/request-errors.ts'
+import { ApiError } from '../../kube/status/status.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'

@@ -3,7 +3,7 @@
 import { negotiateErrorOutput } from '../../kube/negotiation.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { MEDIA_TYPES } from '../../kube/representation.ts'
-import { toHttp } from '../../kube/status/index.ts'
+import { toHttp } from '../../kube/status/to-http.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import { encodeBody } from './encode-body.ts'
 import { respond } from './respond.ts'

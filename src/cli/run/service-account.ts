@@ -4,7 +4,8 @@ import type { KubeClient } from '../../kube/client/client.ts'
 import { ConnectionConfigError } from '../../kube/client/connection.ts'
 import { configMaps, serviceAccounts, tokenRequests } from '../../kube/client/kinds.ts'
 import { TransportError } from '../../kube/client/transport-error.ts'
-import { ApiError, isForbidden, isNotFound } from '../../kube/status/index.ts'
+import { isForbidden, isNotFound } from '../../kube/status/predicates.ts'
+import { ApiError } from '../../kube/status/status.ts'
 import { CommandError, UsageError } from '../failure.ts'
 
 /** As long as the kubelet asks for; API servers give at least ten minutes. */

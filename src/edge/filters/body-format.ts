@@ -4,14 +4,16 @@ import { printJson } from '../../kube/codec/json.ts'
 import { encodeProtobuf } from '../../kube/codec/object-codec.ts'
 import { type MediaType, MediaTypeError, parseMediaType } from '../../kube/media-type.ts'
 import type { Status } from '../../kube/status/status.ts'
-import { type DocumentWalker, jsonWalker, protobufWalker } from '../../kube/walker/index.ts'
+import { jsonWalker } from '../../kube/walker/json-walker.ts'
+import { protobufWalker } from '../../kube/walker/protobuf-walker.ts'
+import type { DocumentWalker } from '../../kube/walker/walker.ts'
 import {
   encodeJsonLine,
   encodeLengthDelimited,
   type FrameDecoder,
   JsonLineDecoder,
   LengthDelimitedDecoder,
-} from '../../kube/watch/index.ts'
+} from '../../kube/watch/frames.ts'
 
 export interface BodyFormat {
   readonly walker: DocumentWalker

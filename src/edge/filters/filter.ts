@@ -3,7 +3,7 @@
  * fields, never of bytes: JSON and protobuf, gets, lists and watches all share it.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { DocumentType, FieldEdit, FieldPath, ObjectIdentity } from '../../kube/walker/index.ts'
+import type { DocumentType, FieldEdit, FieldPath, ObjectIdentity } from '../../kube/walker/walker.ts'
 
 /** Where clients on this node reach the API server: an IP address in its canonical form, without brackets. */
 export interface FilterEndpoint {

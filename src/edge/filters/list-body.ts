@@ -1,5 +1,5 @@
 /** The body of a list: objects of one kind. */
-import type { DocumentWalker } from '../../kube/walker/index.ts'
+import type { DocumentWalker } from '../../kube/walker/walker.ts'
 import type { ObjectJudge } from './object-judge.ts'
 
 /** The document itself where nothing changes. Objects that no filter touches keep their bytes. Throws a WireError. */

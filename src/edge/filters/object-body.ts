@@ -1,5 +1,5 @@
 /** The body of a get: one object. */
-import type { DocumentWalker } from '../../kube/walker/index.ts'
+import type { DocumentWalker } from '../../kube/walker/walker.ts'
 import type { ObjectJudge } from './object-judge.ts'
 
 /** The document itself where nothing changes, null where the object is dropped. Throws a WireError for broken bytes. */

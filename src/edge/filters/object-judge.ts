@@ -1,5 +1,5 @@
 /** What the chosen filters together make of one object, and the count of it. */
-import type { DocumentType, FieldEdit } from '../../kube/walker/index.ts'
+import type { DocumentType, FieldEdit } from '../../kube/walker/walker.ts'
 import type { FilterEndpoint, FilteredResource, ObjectFilter, ObjectView } from './filter.ts'
 import type { FilterMetrics } from './filter-metrics.ts'
 

@@ -2,7 +2,7 @@
  * serviceenv: a container that sets KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT itself gets the endpoint there. The
  * variables are never added, and one that takes its value from elsewhere (`valueFrom`) is left alone.
  */
-import { ANY_ITEM, type FieldEdit } from '../../kube/walker/index.ts'
+import { ANY_ITEM, type FieldEdit } from '../../kube/walker/walker.ts'
 import { type ObjectFilter, overwrite, READ_VERBS } from './filter.ts'
 
 const containerLists = ['initContainers', 'containers', 'ephemeralContainers']

@@ -4,8 +4,8 @@
  */
 import { type Readable, Transform, type TransformCallback } from 'node:stream'
 import { WireError } from '../../kube/protobuf/wire-error.ts'
-import { resourceExpired } from '../../kube/status/index.ts'
-import type { DocumentWalker } from '../../kube/walker/index.ts'
+import { resourceExpired } from '../../kube/status/request-errors.ts'
+import type { DocumentWalker } from '../../kube/walker/walker.ts'
 import type { BodyFormat } from './body-format.ts'
 import type { FilterMetrics } from './filter-metrics.ts'
 import { filterObject } from './object-body.ts'

@@ -3,7 +3,7 @@
  * be far behind, must not release a name "before" certificates that exist already.
  */
 import type { KubeClient } from '../../kube/client/client.ts'
-import { isForbidden, isNotFound } from '../../kube/status/index.ts'
+import { isForbidden, isNotFound } from '../../kube/status/predicates.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 
 const secondMs = 1_000

@@ -6,7 +6,7 @@
 import { BodyDecodeError } from '../../kube/client/body-codec.ts'
 import { ConnectionConfigError } from '../../kube/client/connection.ts'
 import { TransportError } from '../../kube/client/transport-error.ts'
-import { findApiError, isForbidden, isUnauthorized } from '../../kube/status/index.ts'
+import { findApiError, isForbidden, isUnauthorized } from '../../kube/status/predicates.ts'
 import { ExplainedError } from '../../telemetry/explained-error.ts'
 import { Refusal } from '../refusal.ts'
 

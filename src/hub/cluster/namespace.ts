@@ -1,7 +1,7 @@
 /** The namespace of the hub's objects: made if it is missing and the hub may. */
 import type { KubeClient } from '../../kube/client/client.ts'
 import { namespaces } from '../../kube/client/kinds.ts'
-import { isAlreadyExists, isForbidden, isNotFound } from '../../kube/status/index.ts'
+import { isAlreadyExists, isForbidden, isNotFound } from '../../kube/status/predicates.ts'
 import { ClusterError, explained } from './cluster-error.ts'
 import { labelsOf } from './names.ts'
 

@@ -4,7 +4,7 @@ import { KubeClient } from '../../kube/client/client.ts'
 import { configMaps } from '../../kube/client/kinds.ts'
 import type { TransportRequest, TransportResponse } from '../../kube/client/transport.ts'
 import type { ConfigMap } from '../../kube/client/types.ts'
-import { isConflict, isNotFound } from '../../kube/status/index.ts'
+import { isConflict, isNotFound } from '../../kube/status/predicates.ts'
 import { systemClock } from '../../telemetry/clock.ts'
 import { changeShared, createIfAbsent, createOrChange, MAX_WRITE_ROUNDS, removeUnchanged } from './shared-object.ts'
 

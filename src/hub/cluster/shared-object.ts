@@ -4,7 +4,7 @@
  */
 import type { ResourceClient } from '../../kube/client/resource-client.ts'
 import type { KubeObject } from '../../kube/objects.ts'
-import { isAlreadyExists, isConflict, isNotFound } from '../../kube/status/index.ts'
+import { isAlreadyExists, isConflict, isNotFound } from '../../kube/status/predicates.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Random } from './random.ts'
 

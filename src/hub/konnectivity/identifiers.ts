@@ -3,7 +3,7 @@
  * write anything there; it counts as far as the Node it has proven to be says the same.
  */
 import { parseQuery, type RequestQuery } from '../../kube/request-query.ts'
-import { ApiError } from '../../kube/status/index.ts'
+import { ApiError } from '../../kube/status/status.ts'
 import { parseHost } from '../routing/destination.ts'
 import type { NodeFacts } from '../routing/node-facts.ts'
 

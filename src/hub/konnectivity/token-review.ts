@@ -1,6 +1,7 @@
 /** Asks the cluster about the token of an agent, and about the pod of a token that does not name its node. */
-import { type KubeClient, pods, tokenReviews } from '../../kube/client/index.ts'
-import { isNotFound } from '../../kube/status/index.ts'
+import type { KubeClient } from '../../kube/client/client.ts'
+import { pods, tokenReviews } from '../../kube/client/kinds.ts'
+import { isNotFound } from '../../kube/status/predicates.ts'
 import type { AgentTokensOptions, ReviewedUser } from './agent-tokens.ts'
 
 /** What `AgentTokens` needs of a cluster. `audiences` empty: the API server's own. */

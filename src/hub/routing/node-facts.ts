@@ -1,6 +1,6 @@
 /** What routing knows of a Node. */
 import type { Node } from '../../kube/client/types.ts'
-import type { Labels } from '../../kube/selectors/index.ts'
+import type { Labels } from '../../kube/selectors/label-requirement.ts'
 import { type DestinationHost, parseHost } from './destination.ts'
 import { isLoopbackHost, isSpecialHost } from './special-host.ts'
 

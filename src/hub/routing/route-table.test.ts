@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseLabelSelector } from '../../kube/selectors/index.ts'
+import { parseLabelSelector } from '../../kube/selectors/label.ts'
 import { parseHost } from './destination.ts'
 import { MAX_NODE_ADDRESSES, type NodeFacts, nodeFacts } from './node-facts.ts'
 import { PROXY_STRATEGIES } from './proxy-strategies.ts'

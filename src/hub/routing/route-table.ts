@@ -7,7 +7,7 @@
  * traffic to what no other Node claims: an address outside the cluster, or a Service outside `serviceCidrs`. It never attracts
  * the name of another Node, what another Node claims, or a Service inside `serviceCidrs`.
  */
-import { EVERY_LABEL, type LabelSelector, matchesLabels, parseLabelSelector } from '../../kube/selectors/index.ts'
+import { EVERY_LABEL, type LabelSelector, matchesLabels, parseLabelSelector } from '../../kube/selectors/label.ts'
 import { CidrOwners } from './cidr-owners.ts'
 import type { DestinationHost } from './destination.ts'
 import { type NodeFacts, sameFacts } from './node-facts.ts'

@@ -11,7 +11,7 @@ import {
   tokenReviews,
 } from '../../kube/client/kinds.ts'
 import type { KubeObject } from '../../kube/objects.ts'
-import { isForbidden } from '../../kube/status/index.ts'
+import { isForbidden } from '../../kube/status/predicates.ts'
 import { onBehalfOfEdge } from '../cluster/cluster-error.ts'
 import {
   KUBE_PROXY_ACCOUNT,

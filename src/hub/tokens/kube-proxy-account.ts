@@ -5,7 +5,7 @@
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type Resource, serviceAccounts, tokenRequests } from '../../kube/client/kinds.ts'
 import type { KubeObject } from '../../kube/objects.ts'
-import { findApiError, isAlreadyExists, isForbidden, isNotFound } from '../../kube/status/index.ts'
+import { findApiError, isAlreadyExists, isForbidden, isNotFound } from '../../kube/status/predicates.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { labelsOf } from '../cluster/names.ts'
 import { Refusal } from '../refusal.ts'

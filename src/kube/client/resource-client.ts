@@ -1,6 +1,6 @@
 /** The verbs on one resource, in all namespaces or in one. */
 import type { KubeList, KubeObject } from '../objects.ts'
-import { isExpired } from '../status/index.ts'
+import { isExpired } from '../status/predicates.ts'
 import { BodyDecodeError } from './body-codec.ts'
 import type { KubeClient } from './client.ts'
 import type { Resource, Subresource } from './kinds.ts'

@@ -1,5 +1,5 @@
 /** When a request may be repeated: only when the server said that it did not act on it, and when to come back. */
-import { ApiError } from '../status/index.ts'
+import { ApiError } from '../status/status.ts'
 
 /** Times that a request is sent again when the server asked for patience. */
 export const DEFAULT_MAX_RETRIES = 5

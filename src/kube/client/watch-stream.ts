@@ -1,7 +1,9 @@
 /** The events of one watch, in order, with back-pressure: nothing is read ahead of the consumer but one chunk. */
 import type { Readable } from 'node:stream'
 import type { KubeObject, WatchEvent } from '../objects.ts'
-import { ApiError, readFailure, withExplanation } from '../status/index.ts'
+import { withExplanation } from '../status/generic-response.ts'
+import { readFailure } from '../status/read-status.ts'
+import { ApiError } from '../status/status.ts'
 import { type BodyCodec, BodyDecodeError } from './body-codec.ts'
 import { toTransportError } from './transport-error.ts'
 

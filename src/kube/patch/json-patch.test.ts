@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { createPatch } from 'rfc6902'
 import { describe, expect, it } from 'vitest'
-import { ApiError } from '../status/index.ts'
+import { ApiError } from '../status/status.ts'
 import { applyJsonPatch, MAX_JSON_PATCH_COPY_BYTES } from './json-patch.ts'
 import { MAX_JSON_PATCH_OPERATIONS, unknownOperationFields } from './json-patch-operations.ts'
 import type { JsonObject } from './json-value.ts'

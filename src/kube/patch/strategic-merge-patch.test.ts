@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findKind, messageType } from '../schema/schema.ts'
-import { ApiError } from '../status/index.ts'
+import { ApiError } from '../status/status.ts'
 import type { JsonObject } from './json-value.ts'
 import { applyStrategicMergePatch } from './strategic-merge-patch.ts'
 

@@ -1,7 +1,9 @@
 /** What the reflector needs of events and pages to work with them; everything else in them is the reader's business. */
 import { BodyDecodeError } from '../client/body-codec.ts'
 import type { KubeList, KubeObject, WatchEvent } from '../objects.ts'
-import { ApiError, readFailure, withExplanation } from '../status/index.ts'
+import { withExplanation } from '../status/generic-response.ts'
+import { readFailure } from '../status/read-status.ts'
+import { ApiError } from '../status/status.ts'
 import { keyOf } from './view.ts'
 
 /** The error to act on, or undefined for a usable event. */

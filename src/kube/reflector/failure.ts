@@ -2,7 +2,7 @@
 import { BodyDecodeError } from '../client/body-codec.ts'
 import { TransportError } from '../client/transport-error.ts'
 import { WireError } from '../protobuf/wire-error.ts'
-import { findApiError, isExpired, isTooLargeResourceVersion } from '../status/index.ts'
+import { findApiError, isExpired, isTooLargeResourceVersion } from '../status/predicates.ts'
 import { WatchFrameError } from '../watch/frames.ts'
 
 export type FailureKind =

@@ -7,7 +7,8 @@ import { parseJson, printJson } from '../../../src/kube/codec/json.ts'
 import { decodeProtobuf, encodeProtobuf } from '../../../src/kube/codec/object-codec.ts'
 import type { KubeObject } from '../../../src/kube/objects.ts'
 import { findResourceOfKind, splitApiVersion } from '../../../src/kube/schema/catalogue.ts'
-import { type FieldError, invalid } from '../../../src/kube/status/index.ts'
+import type { FieldError } from '../../../src/kube/status/field-error.ts'
+import { invalid } from '../../../src/kube/status/resource-errors.ts'
 
 export interface KindSample {
   readonly what: string

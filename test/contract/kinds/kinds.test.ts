@@ -6,7 +6,7 @@ import type { WriteContext } from '../../../src/apiserver/kinds/strategy.ts'
 import type { KubeObject } from '../../../src/kube/objects.ts'
 import { joinGroupVersion, listGroupVersions } from '../../../src/kube/schema/catalogue.ts'
 import { findKind } from '../../../src/kube/schema/schema.ts'
-import { type FieldError, formatFieldErrors } from '../../../src/kube/status/index.ts'
+import { type FieldError, formatFieldErrors } from '../../../src/kube/status/field-error.ts'
 import { arbitraryMessage } from '../../worlds/arbitrary-message.ts'
 import { comparable, normalize, ourAnswer, readSamples } from './kinds-samples.ts'
 

@@ -1,8 +1,9 @@
 /** A kubelet asks for certificates only in the name of pods that run on its node, exactly as they are. */
 
 import type { KubeObject } from '../../../kube/objects.ts'
+import { internalError } from '../../../kube/status/availability-errors.ts'
 import { goQuote } from '../../../kube/status/go-text.ts'
-import { type GroupResource, internalError } from '../../../kube/status/index.ts'
+import type { GroupResource } from '../../../kube/status/group-names.ts'
 import type { AdmissionRequest } from '../../core/admission.ts'
 import { struct, text } from '../../kinds/fields.ts'
 import { missingText, NODES, type ObjectLookup, PODS, SERVICE_ACCOUNTS } from '../lookup.ts'

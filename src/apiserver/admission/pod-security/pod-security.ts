@@ -2,7 +2,7 @@
  * The Pod Security Standards: pods that reach further than the labels of their namespace allow are refused, and whoever
  * writes a template that would make such pods is warned.
  */
-import { invalid } from '../../../kube/status/index.ts'
+import { invalid } from '../../../kube/status/resource-errors.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../../core/admission.ts'
 import { type Fields, struct, structs, text, textMap } from '../../kinds/fields.ts'
 import { NAMESPACES, type ObjectLookup, PODS } from '../lookup.ts'

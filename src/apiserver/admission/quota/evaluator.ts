@@ -1,6 +1,6 @@
 /** What one object uses of a quota, by resource. Resources without a rule of their own are only counted. */
 import type { KubeObject } from '../../../kube/objects.ts'
-import type { GroupResource } from '../../../kube/status/index.ts'
+import type { GroupResource } from '../../../kube/status/group-names.ts'
 import type { AdmissionRequest } from '../../core/admission.ts'
 import type { Amounts } from '../amounts.ts'
 import type { ScopeRequirement } from './scopes.ts'

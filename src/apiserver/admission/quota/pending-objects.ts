@@ -3,7 +3,7 @@
  * requests that are checked before either is stored would both take the last place.
  */
 import type { KubeObject } from '../../../kube/objects.ts'
-import type { GroupResource } from '../../../kube/status/index.ts'
+import type { GroupResource } from '../../../kube/status/group-names.ts'
 import type { Clock } from '../../../telemetry/clock.ts'
 import type { ObjectLookup } from '../lookup.ts'
 

@@ -1,7 +1,7 @@
 /** How much of a quota is used: always worked out from the objects that are there, so it cannot drift from them. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { listGroupVersions } from '../../../kube/schema/catalogue.ts'
-import type { GroupResource } from '../../../kube/status/index.ts'
+import type { GroupResource } from '../../../kube/status/group-names.ts'
 import { finished, type Steps } from '../../../telemetry/steps.ts'
 import { struct } from '../../kinds/fields.ts'
 import { type Amounts, addAmounts, amountsOf, maskAmounts } from '../amounts.ts'

@@ -3,7 +3,7 @@
  * certificates, tokens and roles have the same names. Bytes that are none have no name that anybody could be called.
  */
 
-import { badRequest } from '../../../kube/status/index.ts'
+import { badRequest } from '../../../kube/status/request-errors.ts'
 import type { RequestHeaders } from '../../../serving/exchange.ts'
 
 const beyondAscii = /[^\0-\x7f]/

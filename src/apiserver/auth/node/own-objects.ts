@@ -1,6 +1,6 @@
 /** The objects that carry a node's own name (Node, Lease, CSINode), and lists narrowed to one node. */
-import { parseFieldSelector } from '../../../kube/selectors/index.ts'
-import { ApiError } from '../../../kube/status/index.ts'
+import { parseFieldSelector } from '../../../kube/selectors/field.ts'
+import { ApiError } from '../../../kube/status/status.ts'
 import { ALLOWED, type Decision, NO_OPINION, noOpinion, type ResourceAttributes } from '../authorizer.ts'
 
 export const NODE_LEASE_NAMESPACE = 'kube-node-lease'

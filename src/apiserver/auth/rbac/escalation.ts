@@ -4,7 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject } from '../../../kube/objects.ts'
-import { badRequest, forbidden, notFound } from '../../../kube/status/index.ts'
+import { badRequest } from '../../../kube/status/request-errors.ts'
+import { forbidden, notFound } from '../../../kube/status/resource-errors.ts'
 import type { Authorizer, PolicyRule } from '../authorizer.ts'
 import { MASTERS_GROUP, type UserInfo } from '../user.ts'
 import { escalationText } from './escalation-text.ts'

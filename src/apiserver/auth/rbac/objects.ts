@@ -1,6 +1,6 @@
 /** The four kinds of RBAC policy, as far as authorization reads them; everything else in the objects is left alone. */
 import type { KubeObject } from '../../../kube/objects.ts'
-import type { LabelSelectorObject } from '../../../kube/selectors/index.ts'
+import type { LabelSelectorObject } from '../../../kube/selectors/label.ts'
 import type { PolicyRule } from '../authorizer.ts'
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io'

@@ -1,7 +1,8 @@
 /** The object that a token shall live and die with: found, and checked to be the one that was meant. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { goQuote } from '../../../kube/status/go-text.ts'
-import { badRequest, conflict, notFound } from '../../../kube/status/index.ts'
+import { badRequest } from '../../../kube/status/request-errors.ts'
+import { conflict, notFound } from '../../../kube/status/resource-errors.ts'
 import type { BoundObjects, ClaimedObject } from './claims.ts'
 import type { FindObject, PodSpec, TokenResource } from './object-lookup.ts'
 

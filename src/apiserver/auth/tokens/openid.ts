@@ -4,7 +4,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import { jwkSet } from '../../../identity/jwk.ts'
-import { genericServerResponse } from '../../../kube/status/index.ts'
+import { genericServerResponse } from '../../../kube/status/generic-response.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import type { Delegate } from '../../delegation/delegate.ts'
 import { respond } from '../../serving/respond.ts'

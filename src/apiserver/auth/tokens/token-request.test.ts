@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { generateKeys } from '../../../identity/keys.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
-import { forbidden } from '../../../kube/status/index.ts'
+import { forbidden } from '../../../kube/status/resource-errors.ts'
 import { ManualClock } from '../../../telemetry/clock.ts'
 import { DEFAULT_ISSUER, TokenIssuer } from './issuer.ts'
 import type { FindObject } from './object-lookup.ts'

@@ -1,15 +1,10 @@
 /** Answers TokenRequests: a token for a ServiceAccount, if all that it shall speak of exists. */
 import { formatTime } from '../../../kube/codec/time.ts'
 import type { KubeObject, ObjectMeta } from '../../../kube/objects.ts'
-import {
-  badRequest,
-  conflict,
-  type FieldError,
-  type GroupKind,
-  invalid,
-  invalidField,
-  OMITTED_VALUE,
-} from '../../../kube/status/index.ts'
+import { type FieldError, invalidField, OMITTED_VALUE } from '../../../kube/status/field-error.ts'
+import type { GroupKind } from '../../../kube/status/group-names.ts'
+import { badRequest } from '../../../kube/status/request-errors.ts'
+import { conflict, invalid } from '../../../kube/status/resource-errors.ts'
 import type { Clock } from '../../../telemetry/clock.ts'
 import {
   type BoundObjectReference,

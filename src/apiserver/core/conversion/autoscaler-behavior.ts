@@ -1,5 +1,5 @@
 /** How fast an autoscaler may move, as an annotation of v1: there the fields have the names of Go's own structs. */
-import { parseJson, printJson } from '../../../kube/codec/index.ts'
+import { parseJson, printJson } from '../../../kube/codec/json.ts'
 import { type Fields, isFields, struct, structs } from '../../kinds/fields.ts'
 import { present } from './present.ts'
 

@@ -2,7 +2,9 @@
  * HorizontalPodAutoscalers. autoscaling/v1 knows one metric, the use of CPU in percent. Whatever else an autoscaler has
  * travels through v1 in annotations, so that a client of v1 can read and write back what it does not understand.
  */
-import { decodeMessage, encodeMessage, parseJson, printJson } from '../../../kube/codec/index.ts'
+
+import { parseJson, printJson } from '../../../kube/codec/json.ts'
+import { decodeMessage, encodeMessage } from '../../../kube/codec/object-codec.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { messageType } from '../../../kube/schema/schema.ts'
 import { type Fields, isFields, struct, structs, text, textMap } from '../../kinds/fields.ts'

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { printJson } from '../../../kube/codec/index.ts'
+import { printJson } from '../../../kube/codec/json.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { fromStored, toStored } from './conversion.ts'
 

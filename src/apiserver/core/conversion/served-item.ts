@@ -1,5 +1,5 @@
 /** Stored items in the version that a resource serves. Each is converted once, however many clients read and watch it. */
-import { printJson } from '../../../kube/codec/index.ts'
+import { printJson } from '../../../kube/codec/json.ts'
 import { Item } from '../item.ts'
 import type { Resource } from '../resource.ts'
 import { fromStored } from './conversion.ts'

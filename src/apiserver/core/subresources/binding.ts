@@ -1,17 +1,16 @@
 /** `bindings` and `pods/binding`: a scheduler says on which node a pod shall run. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import type { ResourceRequest } from '../../../kube/request-info.ts'
-import { goQuote } from '../../../kube/status/go-text.ts'
 import {
-  ApiError,
-  badRequest,
-  conflict,
   type FieldError,
   formatFieldErrors,
   notSupportedField,
   requiredField,
-  successStatus,
-} from '../../../kube/status/index.ts'
+} from '../../../kube/status/field-error.ts'
+import { goQuote } from '../../../kube/status/go-text.ts'
+import { badRequest } from '../../../kube/status/request-errors.ts'
+import { conflict } from '../../../kube/status/resource-errors.ts'
+import { ApiError, successStatus } from '../../../kube/status/status.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { ensureStruct, has, struct, structs, text, textMap } from '../../kinds/fields.ts'
 import { readQuestion } from '../decode-body.ts'

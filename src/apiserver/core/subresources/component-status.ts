@@ -1,8 +1,9 @@
 /** `componentstatuses`: deprecated, and still what `kubectl get cs` asks. Only what this server knows is claimed. */
 import type { KubeList, KubeObject } from '../../../kube/objects.ts'
 import type { ResourceRequest } from '../../../kube/request-info.ts'
-import { matchesFields, matchesLabels } from '../../../kube/selectors/index.ts'
-import { notFound } from '../../../kube/status/index.ts'
+import { matchesFields } from '../../../kube/selectors/field.ts'
+import { matchesLabels } from '../../../kube/selectors/label.ts'
+import { notFound } from '../../../kube/status/resource-errors.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { readCollectionOptions } from '../list-options.ts'
 import { Answer } from './answer.ts'

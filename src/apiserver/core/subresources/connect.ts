@@ -4,7 +4,8 @@
  */
 import type { KubeObject } from '../../../kube/objects.ts'
 import type { ResourceRequest } from '../../../kube/request-info.ts'
-import { badRequest, forbidden } from '../../../kube/status/index.ts'
+import { badRequest } from '../../../kube/status/request-errors.ts'
+import { forbidden } from '../../../kube/status/resource-errors.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { struct, structs, text } from '../../kinds/fields.ts'
 import { respond } from '../../serving/respond.ts'

@@ -1,6 +1,7 @@
 /** What a PodDisruptionBudget says to an eviction. Its status is a controller's count; here one more pod is taken off. */
 import type { KubeObject } from '../../../kube/objects.ts'
-import { ApiError, forbidden } from '../../../kube/status/index.ts'
+import { forbidden } from '../../../kube/status/resource-errors.ts'
+import { ApiError } from '../../../kube/status/status.ts'
 import { ensureStruct, integer, struct, text } from '../../kinds/fields.ts'
 import { findCondition, setCondition } from './conditions.ts'
 

@@ -1,16 +1,11 @@
 /** `pods/eviction`: a delete that asks the pod's disruption budget first. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import type { ResourceRequest } from '../../../kube/request-info.ts'
-import {
-  ApiError,
-  badRequest,
-  conflict,
-  invalid,
-  invalidField,
-  isConflict,
-  notFound,
-  successStatus,
-} from '../../../kube/status/index.ts'
+import { invalidField } from '../../../kube/status/field-error.ts'
+import { isConflict } from '../../../kube/status/predicates.ts'
+import { badRequest } from '../../../kube/status/request-errors.ts'
+import { conflict, invalid, notFound } from '../../../kube/status/resource-errors.ts'
+import { ApiError, successStatus } from '../../../kube/status/status.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { flag, struct, text, texts } from '../../kinds/fields.ts'
 import { selectorMatches } from '../../kinds/label-selector.ts'

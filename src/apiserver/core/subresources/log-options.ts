@@ -1,6 +1,7 @@
 /** The options of `pods/log` that make no sense. */
 import type { RequestQuery } from '../../../kube/request-query.ts'
-import { type FieldError, forbiddenField, invalid, invalidField } from '../../../kube/status/index.ts'
+import { type FieldError, forbiddenField, invalidField } from '../../../kube/status/field-error.ts'
+import { invalid } from '../../../kube/status/resource-errors.ts'
 import { NOT_NEGATIVE } from '../../kinds/checks.ts'
 import { integerParameter } from '../query-values.ts'
 

@@ -1,5 +1,5 @@
 /** The way to the machines: what a request for logs, exec or a proxy turns into once it is known where it must go. */
-import { ApiError } from '../../../kube/status/index.ts'
+import { ApiError } from '../../../kube/status/status.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 
 export type Destination =

@@ -2,7 +2,9 @@
 
 import type { KubeObject } from '../../../kube/objects.ts'
 import { findKind } from '../../../kube/schema/schema.ts'
-import { type ApiError, badRequest, genericServerResponse } from '../../../kube/status/index.ts'
+import { genericServerResponse } from '../../../kube/status/generic-response.ts'
+import { badRequest } from '../../../kube/status/request-errors.ts'
+import type { ApiError } from '../../../kube/status/status.ts'
 import type { ExpectedKind } from '../decode-body.ts'
 import { type Resource, storedResource } from '../resource.ts'
 

@@ -1,8 +1,11 @@
 /** Where `proxy` of pods, services and nodes leads. Names come as `name`, `name:port` or `scheme:name:port`. */
 import { isIPv4, isIPv6 } from 'node:net'
 import type { ResourceRequest } from '../../../kube/request-info.ts'
+import { serviceUnavailable } from '../../../kube/status/availability-errors.ts'
 import { goQuote } from '../../../kube/status/go-text.ts'
-import { badRequest, isNotFound, notFound, serviceUnavailable } from '../../../kube/status/index.ts'
+import { isNotFound } from '../../../kube/status/predicates.ts'
+import { badRequest } from '../../../kube/status/request-errors.ts'
+import { notFound } from '../../../kube/status/resource-errors.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { type Fields, integer, struct, structs, text } from '../../kinds/fields.ts'
 import type { Destination } from './node-connector.ts'

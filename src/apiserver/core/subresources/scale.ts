@@ -5,8 +5,8 @@ import {
   formatLabelSelector,
   type LabelSelectorObject,
   labelSelectorFromObject,
-} from '../../../kube/selectors/index.ts'
-import { invalid } from '../../../kube/status/index.ts'
+} from '../../../kube/selectors/label.ts'
+import { invalid } from '../../../kube/status/resource-errors.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { checkNotNegative } from '../../kinds/checks.ts'
 import { ensureStruct, integer, struct, textMap } from '../../kinds/fields.ts'

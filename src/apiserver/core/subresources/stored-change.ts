@@ -3,7 +3,7 @@
  * a pod to a node, a binding does exactly that.
  */
 import type { KubeObject } from '../../../kube/objects.ts'
-import { conflict, notFound, OBJECT_MODIFIED } from '../../../kube/status/index.ts'
+import { conflict, notFound, OBJECT_MODIFIED } from '../../../kube/status/resource-errors.ts'
 import type { Item } from '../item.ts'
 import { keyOf } from '../resource.ts'
 import type { WriteRequest } from '../write/write-request.ts'

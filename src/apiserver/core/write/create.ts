@@ -1,7 +1,8 @@
 /** Create: a new object under a name of the client's choosing or of ours. */
 import { randomUUID } from 'node:crypto'
 import type { KubeObject } from '../../../kube/objects.ts'
-import { alreadyExists, badRequest, generateNameConflict } from '../../../kube/status/index.ts'
+import { badRequest } from '../../../kube/status/request-errors.ts'
+import { alreadyExists, generateNameConflict } from '../../../kube/status/resource-errors.ts'
 import { Turns } from '../../../telemetry/turns.ts'
 import type { Item } from '../item.ts'
 import { keyOf } from '../resource.ts'

@@ -1,11 +1,13 @@
 /** DeleteOptions come in the body, in the query, or not at all. */
 
-import { decodeProtobuf, parseJson } from '../../../kube/codec/index.ts'
+import { parseJson } from '../../../kube/codec/json.ts'
+import { decodeProtobuf } from '../../../kube/codec/object-codec.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { hasEnvelope } from '../../../kube/protobuf/envelope.ts'
 import type { RequestQuery } from '../../../kube/request-query.ts'
 import { findKind } from '../../../kube/schema/schema.ts'
-import { badRequest, type FieldError, invalidField, notSupportedField } from '../../../kube/status/index.ts'
+import { type FieldError, invalidField, notSupportedField } from '../../../kube/status/field-error.ts'
+import { badRequest } from '../../../kube/status/request-errors.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { inOrder, MAX_QUESTION_BYTES, readBodyBytes } from '../decode-body.ts'
 import { flagParameter, integerParameter } from '../query-values.ts'

@@ -2,7 +2,7 @@
 
 import { formatTime } from '../../../kube/codec/time.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
-import { conflict, notFound } from '../../../kube/status/index.ts'
+import { conflict, notFound } from '../../../kube/status/resource-errors.ts'
 import type { Item } from '../item.ts'
 import { keyOf, type Resource } from '../resource.ts'
 import type { WriteRequest } from './write-request.ts'

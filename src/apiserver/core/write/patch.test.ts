@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseQuery } from '../../../kube/request-query.ts'
 import { findKind } from '../../../kube/schema/schema.ts'
-import { ApiError } from '../../../kube/status/index.ts'
+import { ApiError } from '../../../kube/status/status.ts'
 import { RequestHeaders } from '../../../serving/exchange.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { patchObject, readPatch } from './patch.ts'

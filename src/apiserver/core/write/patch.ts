@@ -4,15 +4,12 @@ import { parseJson, printJson } from '../../../kube/codec/json.ts'
 import { decodeMessage, encodeMessage } from '../../../kube/codec/object-codec.ts'
 import { negotiatePatch, type PatchType } from '../../../kube/negotiation-body.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
-import {
-  applyPatch,
-  goPrint,
-  type PatchKind,
-  patchedObjectUnreadable,
-  unknownOperationFields,
-} from '../../../kube/patch/index.ts'
+import { goPrint } from '../../../kube/patch/go-value.ts'
+import { unknownOperationFields } from '../../../kube/patch/json-patch-operations.ts'
+import { applyPatch, type PatchKind } from '../../../kube/patch/patch.ts'
+import { patchedObjectUnreadable } from '../../../kube/patch/patch-errors.ts'
 import { WireError } from '../../../kube/protobuf/wire-error.ts'
-import { unsupportedMediaType } from '../../../kube/status/index.ts'
+import { unsupportedMediaType } from '../../../kube/status/request-errors.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { isEmbeddedKind } from '../../kinds/embedded-kinds.ts'
 import { type Decoded, type ExpectedKind, MAX_BODY_BYTES, readBodyBytes } from '../decode-body.ts'

@@ -5,7 +5,9 @@
  */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { splitApiVersion } from '../../../kube/schema/catalogue.ts'
-import { badRequest, type FieldError, invalid } from '../../../kube/status/index.ts'
+import type { FieldError } from '../../../kube/status/field-error.ts'
+import { badRequest } from '../../../kube/status/request-errors.ts'
+import { invalid } from '../../../kube/status/resource-errors.ts'
 import type { KindStrategy, WriteContext } from '../../kinds/strategy.ts'
 import { fromStored, toStored } from '../conversion/conversion.ts'
 import { type Decoded, decodeObject, inOrder, type RequestBody } from '../decode-body.ts'

@@ -3,7 +3,8 @@
  * else was faster and the client did not insist on a version.
  */
 import type { KubeObject, ObjectMeta } from '../../../kube/objects.ts'
-import { conflict, invalid, invalidField, notFound } from '../../../kube/status/index.ts'
+import { invalidField } from '../../../kube/status/field-error.ts'
+import { conflict, invalid, notFound } from '../../../kube/status/resource-errors.ts'
 import { Turns } from '../../../telemetry/turns.ts'
 import { Item, storedValue } from '../item.ts'
 import { keyOf } from '../resource.ts'

@@ -2,11 +2,11 @@
 import {
   type FieldError,
   forbiddenField,
-  invalid,
   invalidField,
   notSupportedField,
   tooLongField,
-} from '../../../kube/status/index.ts'
+} from '../../../kube/status/field-error.ts'
+import { invalid } from '../../../kube/status/resource-errors.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'

@@ -1,6 +1,6 @@
 /** What every write needs to know. */
 import type { KubeObject } from '../../../kube/objects.ts'
-import { badRequest } from '../../../kube/status/index.ts'
+import { badRequest } from '../../../kube/status/request-errors.ts'
 import type { UserInfo } from '../../auth/user.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import type { Resource } from '../resource.ts'

@@ -5,7 +5,8 @@
 
 import { formatTime } from '../../../kube/codec/time.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
-import { insufficientStorage, requestEntityTooLarge, serviceUnavailable } from '../../../kube/status/index.ts'
+import { insufficientStorage, serviceUnavailable } from '../../../kube/status/availability-errors.ts'
+import { requestEntityTooLarge } from '../../../kube/status/request-errors.ts'
 import type { Clock } from '../../../telemetry/clock.ts'
 import type { KindStrategy, WriteContext } from '../../kinds/strategy.ts'
 import type { Store, Transaction, TransactionResult } from '../../storage/store.ts'
