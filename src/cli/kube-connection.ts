@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { DEFAULT_NAMESPACE } from '../hub/cluster/names.ts'
 import { KubeClient } from '../kube/client/client.ts'
 import { type ConnectionConfig, ConnectionConfigError } from '../kube/client/connection.ts'
 import { loadConnection } from '../kube/client/default-connection.ts'
+import { USUAL_HUB_NAMESPACE } from '../protocol/names.ts'
 import type { CommandContext } from './context.ts'
 import { UsageError } from './failure.ts'
 
@@ -45,7 +45,7 @@ export function clusterCommand(parent: Command, name: string, description: strin
     .command(name)
     .description(description)
     .option('--kubeconfig <path>', 'how to reach the API server; without it KUBECONFIG or ~/.kube/config')
-    .option('--namespace <name>', "the hub's namespace", DEFAULT_NAMESPACE)
+    .option('--namespace <name>', "the hub's namespace", USUAL_HUB_NAMESPACE)
 }
 
 export async function withClient(

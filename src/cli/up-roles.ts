@@ -5,13 +5,12 @@
 import { join } from 'node:path'
 import type { EdgeNetworkSettings } from '../edge/compose.ts'
 import { Edge, type EdgeOptions, type EdgeStatus } from '../edge/edge.ts'
-import { DEFAULT_NAMESPACE } from '../hub/cluster/names.ts'
 import { TokenAdministration } from '../hub/cluster/token-administration.ts'
 import type { HubOptions } from '../hub/compose.ts'
 import { Hub } from '../hub/hub.ts'
-import { API_SERVER_TARGET } from '../hub/targets/target-policy.ts'
 import { KubeClient } from '../kube/client/client.ts'
 import { loadKubeconfig } from '../kube/client/kubeconfig.ts'
+import { API_SERVER_TARGET, USUAL_HUB_NAMESPACE } from '../protocol/names.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import { ControlSocket } from '../telemetry/control-socket.ts'
 import type { Health } from '../telemetry/health.ts'
@@ -58,7 +57,7 @@ export class UpHub implements Part {
     const client = new KubeClient(await loadKubeconfig({ file: kubeconfig() }), { clock })
     const hub = new Hub({ ...this.#options, ...upHubOptions(client, upAddresses) })
     try {
-      await grantFirstRights(client, DEFAULT_NAMESPACE)
+      await grantFirstRights(client, USUAL_HUB_NAMESPACE)
       const running = await hub.start(signal, fail)
       this.#hub = hub
       this.#client = client
@@ -78,7 +77,7 @@ export class UpHub implements Part {
   async mintToken(node: string): Promise<string> {
     const { clock } = this.#options
     if (this.#client === undefined) throw new Error('the hub has not been started')
-    const tokens = new TokenAdministration({ client: this.#client, namespace: DEFAULT_NAMESPACE, clock })
+    const tokens = new TokenAdministration({ client: this.#client, namespace: USUAL_HUB_NAMESPACE, clock })
     return (await tokens.create({ node, uses: 1, lifeMs: UP_TOKEN_LIFE_MS })).text
   }
 }

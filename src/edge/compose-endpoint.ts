@@ -2,8 +2,10 @@
  * The endpoint that plays API server for this node, put together: the certificates it needs, the way up, the filters, the
  * ports, and what the other programs of the node need to find it.
  */
+
 import type { Registry } from 'prom-client'
 import type { Certificate } from '../identity/certificate.ts'
+import { API_SERVER_TARGET, USUAL_HUB_NAMESPACE } from '../protocol/names.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import { type Health, unhealthy } from '../telemetry/health.ts'
 import type { Part } from '../telemetry/lifecycle.ts'
@@ -22,11 +24,6 @@ import type { EdgeLinks } from './link/edge-links.ts'
 import type { KeeperMetrics } from './rotation/keeper-metrics.ts'
 import { PooledUpstream } from './upstream/pooled-upstream.ts'
 import type { UpstreamStatus } from './upstream/upstream.ts'
-
-/** The name by which every hub knows the API server of its cluster. */
-const apiServerTarget = 'kube-apiserver'
-/** Where a hub keeps its objects unless it is told otherwise; a token of kube-proxy says where that really is. */
-const usualHubNamespace = 'causeway-system'
 
 export interface EndpointSettings {
   readonly port: number
@@ -100,7 +97,7 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
     onRenewed: () => endpoint?.certificateChanged(),
   })
   const upstream = new PooledUpstream({
-    open: async (signal) => (await links.open({ target: apiServerTarget }, signal)).stream,
+    open: async (signal) => (await links.open({ target: API_SERVER_TARGET }, signal)).stream,
     serverName: cluster.apiServerName,
     trust: () => cluster.kubernetesCa,
     nodePair: () => certificates.client(),
@@ -176,7 +173,8 @@ function composeFilters(
   const viewFile = new FilterViewFile({ dataDir, logger })
   const filters = new ResponseFilters({
     endpoint,
-    hubNamespace: usualHubNamespace,
+    // A token of kube-proxy says where that really is.
+    hubNamespace: USUAL_HUB_NAMESPACE,
     tokenNamespace,
     before: () => viewFile.before,
     settings: settings.filters,

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { EXIT_CODES } from '../../src/cli/failure.ts'
-import { REFUSALS } from '../../src/hub/refusal.ts'
+import { HUB_REFUSALS } from '../../src/protocol/refusals.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const page = readFileSync(`${root}docs/errors.md`, 'utf8')
@@ -47,8 +47,8 @@ describe('docs/errors.md', () => {
 
   it('has every refusal of the hub with its status, and no other', () => {
     const listed = rows('Answers of the hub').map(([code = '', status]) => [code.replaceAll('`', ''), Number(status)])
-    expect(new Map(listed as [string, number][])).toEqual(new Map(REFUSALS))
-    expect(listed).toHaveLength(REFUSALS.length)
+    expect(new Map(listed as [string, number][])).toEqual(new Map(Object.entries(HUB_REFUSALS)))
+    expect(listed).toHaveLength(Object.keys(HUB_REFUSALS).length)
   })
 
   it('has no message that nobody says', () => {

@@ -17,15 +17,11 @@ import { generateKeys, privateKeyPem } from '../../src/identity/keys.ts'
 import { nodeSubject } from '../../src/identity/node-name.ts'
 import { peerCertificates } from '../../src/identity/peer.ts'
 import { verifyCertificate } from '../../src/identity/verify.ts'
+import { INNER_TLS_PROTOCOL } from '../../src/protocol/versions.ts'
 import { systemClock } from '../../src/telemetry/clock.ts'
 import { listen } from '../../src/telemetry/listen.ts'
 import type { Carrier } from '../../src/tunnel/carrier.ts'
-import {
-  acceptInnerTls,
-  acceptWebSocket,
-  INNER_TLS_PROTOCOL,
-  requestedProtocol,
-} from '../../src/tunnel/carriers/accept-websocket.ts'
+import { acceptInnerTls, acceptWebSocket, requestedProtocol } from '../../src/tunnel/carriers/accept-websocket.ts'
 import type { DialHubOptions } from '../../src/tunnel/carriers/dial-hub.ts'
 import { type InnerTlsOptions, serveInnerTls } from '../../src/tunnel/carriers/serve-inner-tls.ts'
 import type { ClientIdentity, VerifyPeer } from '../../src/tunnel/carriers/tls-handshake.ts'

@@ -1,4 +1,5 @@
 /** A hub on loopback that takes sessions, with targets behind it, and edges that come to it over real TLS. */
+
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -27,9 +28,9 @@ import { TargetPolicy } from '../../src/hub/targets/target-policy.ts'
 import { parseTargetRule } from '../../src/hub/targets/target-rule.ts'
 import { Targets } from '../../src/hub/targets/targets.ts'
 import { parseHostPort } from '../../src/network/host-port.ts'
+import { HUB_PATHS } from '../../src/protocol/requests.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import type { Carrier } from '../../src/tunnel/carrier.ts'
-import { TUNNEL_PATH } from '../../src/tunnel/carriers/accept-websocket.ts'
 import { type OutgoingOpen, openTarget } from '../../src/tunnel/outgoing.ts'
 import { SessionDriver } from '../../src/tunnel/session-driver.ts'
 import { SocketCarrier } from '../../src/tunnel/socket-carrier.ts'
@@ -68,7 +69,7 @@ export async function startSessionHub(options: SessionWorldOptions = {}): Promis
   const parts: { host?: SessionHost; upgrade?: UpgradeRoute; first?: ClusterDoor; second?: ClusterDoor } = {}
   const hub = await startHub({
     tunnel: (connection) => required(parts.host).accept(connection),
-    upgrade: { path: TUNNEL_PATH, handle: (...given) => required(parts.upgrade).handle(...given) },
+    upgrade: { path: HUB_PATHS.tunnel, handle: (...given) => required(parts.upgrade).handle(...given) },
     choose: (door) => (name) => {
       parts.first = door
       return name === SECOND_NAME ? required(parts.second) : door

@@ -1,8 +1,10 @@
 /** What a hub does about the certificates that the cluster signs for a node, without hub, network or cluster. */
-import type { CertificateContent, CertificatePurpose } from '../../src/edge/hub/hub-client.ts'
+
+import type { CertificateContent } from '../../src/edge/hub/hub-client.ts'
 import { certificatePem } from '../../src/identity/certificate.ts'
 import { readRequest } from '../../src/identity/csr.ts'
 import { type CertificateAuthority, issueCertificate, validityFromNow } from '../../src/identity/issue.ts'
+import type { CertificatePurpose } from '../../src/protocol/requests.ts'
 import type { Clock } from '../../src/telemetry/clock.ts'
 
 const hourMs = 3_600_000

@@ -2,7 +2,9 @@
  * The configuration of `causeway hub`. A hub usually serves one cluster, which the flags describe; several are listed under
  * `clusters` in the file, each with the same keys.
  */
+
 import { PROXY_STRATEGIES } from '../../hub/routing/proxy-strategies.ts'
+import { USUAL_HUB_NAMESPACE } from '../../protocol/names.ts'
 import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, optional, type Role, type ValuesOf } from './option.ts'
 import { recordsOf } from './records.ts'
@@ -26,7 +28,7 @@ const clusterOptions = {
   }),
   namespace: option({
     type: text,
-    default: 'causeway-system',
+    default: USUAL_HUB_NAMESPACE,
     description: "namespace of the hub's objects; all hubs of a cluster share them",
   }),
   advertise: option({

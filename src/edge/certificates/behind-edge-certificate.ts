@@ -2,7 +2,8 @@
  * What a node asks for under its edge certificate cannot be had while that one does not count. Its own keeper renews it or
  * says who has to act; whoever asks in the meantime only waits, and must not tell people to join again on its own account.
  */
-import { HubError, type HubRefusalCode } from '../hub/hub-error.ts'
+import type { HubRefusalCode } from '../../protocol/refusals.ts'
+import { HubError } from '../hub/hub-error.ts'
 
 const edgeCertificateCodes: ReadonlySet<string> = new Set<HubRefusalCode>([
   'certificate-missing',

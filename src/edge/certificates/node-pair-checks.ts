@@ -5,8 +5,9 @@ import { formatName } from '../../identity/distinguished-name.ts'
 import { canonicalIpAddress } from '../../identity/ip-address.ts'
 import { nodeOfSubject } from '../../identity/node-name.ts'
 import { speaksFor, type VerificationReason, verifyCertificate } from '../../identity/verify.ts'
+import type { CertificatePurpose } from '../../protocol/requests.ts'
 import { ExplainedError } from '../../telemetry/explained-error.ts'
-import type { CertificateContent, CertificatePurpose } from '../hub/hub-client.ts'
+import type { CertificateContent } from '../hub/hub-client.ts'
 
 type Chain = readonly [Certificate, ...Certificate[]]
 

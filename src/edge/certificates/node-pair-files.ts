@@ -9,8 +9,8 @@ import { readFileBounded, writeFileAtomically } from '../../identity/atomic-file
 import { IdentityError } from '../../identity/errors.ts'
 import { diskOperations, type FileOperations } from '../../identity/file-operations.ts'
 import { type CertificatePair, type PairPaths, readPair, writePair } from '../../identity/pair-file.ts'
+import type { CertificatePurpose } from '../../protocol/requests.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { CertificatePurpose } from '../hub/hub-client.ts'
 import type { RememberedRotation } from '../identity/edge-record.ts'
 
 /** The form of `node-certificates.json`; any other is passed over, which costs a new draw of the moments. */

@@ -1,8 +1,8 @@
 /** Forwards as people write them: `HOST:PORT:LOCAL_PORT`, where HOST is a name the hub knows or an address beyond it. */
-import { isIPv6 } from 'node:net'
 
-/** The target that every hub knows. It knows the port, too, so the one that is written says nothing. */
-const apiServerTarget = 'kube-apiserver'
+import { isIPv6 } from 'node:net'
+import { API_SERVER_TARGET } from '../../protocol/names.ts'
+
 const maxPort = 65_535
 const namePattern = /^[A-Za-z0-9_]([-A-Za-z0-9_.]*[A-Za-z0-9_])?$/
 /** What DNS allows for a whole name. */
@@ -46,7 +46,7 @@ export function parseForward(text: string): ForwardSpec {
   const host = readHost(text, match['inner'], match['outer'] ?? '')
   const port = readPort(text, 'port', match['port'] ?? '')
   const localPort = readPort(text, 'local port', match['localPort'] ?? '')
-  return { target: host === apiServerTarget ? host : `${host}:${port}`, localPort }
+  return { target: host === API_SERVER_TARGET ? host : `${host}:${port}`, localPort }
 }
 
 function readHost(text: string, bracketed: string | undefined, plain: string): string {

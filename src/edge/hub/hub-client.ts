@@ -2,9 +2,11 @@
  * What an edge asks of its hubs. Every call is one request to the hub that answered last; one that cannot be reached, or is
  * too busy, is passed over for the next. All requests may be repeated: a hub answers the same key in the same way.
  */
+
 import * as v from 'valibot'
 import { type Certificate, readCertificates } from '../../identity/certificate.ts'
 import type { Dial } from '../../kube/client/connector.ts'
+import { type CertificatePurpose, certificatePath, HUB_PATHS, PEM_MEDIA_TYPE } from '../../protocol/requests.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { HubError, networkError } from './hub-error.ts'
 import { type ClientPair, exchange, type HubAnswer, type HubRequest, type HubTrust } from './hub-exchange.ts'
@@ -27,7 +29,6 @@ export interface HubClientOptions {
 }
 
 /** Kubernetes certificates that a hub gets for a node. */
-export type CertificatePurpose = 'serving' | 'client'
 
 const nodeStatus = v.object({
   node: v.string(),
@@ -69,36 +70,42 @@ export class HubClient {
   /** A certificate for a new node. The answer is PEM that nobody has checked yet. */
   async join(requestPem: string, jwt: string, signal?: AbortSignal): Promise<string> {
     const headers = { ...pemBody, authorization: `Bearer ${jwt}` }
-    return text(await this.#ask({ method: 'POST', path: '/edge.crt', headers, body: requestPem }, 'none', signal))
+    return text(
+      await this.#ask({ method: 'POST', path: HUB_PATHS.edgeCertificate, headers, body: requestPem }, 'none', signal),
+    )
   }
 
   /** A certificate for the next key of the node whose certificate is presented. */
   async renew(requestPem: string, signal?: AbortSignal): Promise<string> {
     return text(
-      await this.#ask({ method: 'POST', path: '/edge.crt', headers: pemBody, body: requestPem }, 'own', signal),
+      await this.#ask(
+        { method: 'POST', path: HUB_PATHS.edgeCertificate, headers: pemBody, body: requestPem },
+        'own',
+        signal,
+      ),
     )
   }
 
   async kubernetesCa(signal?: AbortSignal): Promise<string> {
-    return text(await this.#ask({ method: 'GET', path: '/k8s/ca.crt' }, 'none', signal))
+    return text(await this.#ask({ method: 'GET', path: HUB_PATHS.kubernetesCa }, 'none', signal))
   }
 
   /** Shows the present certificate in use. */
   async checkIn(signal?: AbortSignal): Promise<NodeStatus> {
-    const answer = await this.#ask({ method: 'GET', path: '/v1/node' }, 'own', signal)
+    const answer = await this.#ask({ method: 'GET', path: HUB_PATHS.node }, 'own', signal)
     const { crossCertificates = '', ...status } = readJson(answer, nodeStatus)
     const vouchers = [...readVouchers(crossCertificates), ...answer.sentAlong]
     return { ...status, vouchers, hubTimeMs: answer.hubTimeMs }
   }
 
   async certificateContent(purpose: CertificatePurpose, signal?: AbortSignal): Promise<CertificateContent> {
-    const answer = await this.#ask({ method: 'GET', path: `/v1/certificates/${purpose}` }, 'own', signal)
+    const answer = await this.#ask({ method: 'GET', path: certificatePath(purpose) }, 'own', signal)
     return readJson(answer, certificateContent)
   }
 
   /** Waits until the cluster has signed, however long that takes. */
   async kubernetesCertificate(purpose: CertificatePurpose, requestPem: string, signal?: AbortSignal): Promise<string> {
-    const path = `/v1/certificates/${purpose}`
+    const path = certificatePath(purpose)
     const answerTimeoutMs = CERTIFICATE_ANSWER_TIMEOUT_MS
     const request: HubRequest = { method: 'POST', path, headers: pemBody, body: requestPem, answerTimeoutMs }
     for (;;) {
@@ -109,7 +116,7 @@ export class HubClient {
   }
 
   async kubeProxyToken(signal?: AbortSignal): Promise<KubeProxyToken> {
-    return readJson(await this.#ask({ method: 'POST', path: '/v1/tokens/kube-proxy' }, 'own', signal), kubeProxyToken)
+    return readJson(await this.#ask({ method: 'POST', path: HUB_PATHS.kubeProxyToken }, 'own', signal), kubeProxyToken)
   }
 
   async #ask(request: HubRequest, as: 'none' | 'own', signal: AbortSignal | undefined): Promise<HubAnswer> {
@@ -121,7 +128,7 @@ export class HubClient {
   }
 }
 
-const pemBody = { 'content-type': 'application/x-pem-file' }
+const pemBody = { 'content-type': PEM_MEDIA_TYPE }
 
 export interface UnverifiedCa {
   readonly pem: string

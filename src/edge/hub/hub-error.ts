@@ -19,25 +19,6 @@ export type HubTlsCode =
   /** The handshake failed, or the certificate has another fault. */
   | 'tls'
 
-/** The refusals of the hub on which the edge acts; see the hub's own list for all of them. */
-export type HubRefusalCode =
-  | 'token-missing'
-  | 'token-invalid'
-  | 'token-expired'
-  | 'token-revoked'
-  | 'token-used-up'
-  | 'token-for-other-node'
-  | 'name-invalid'
-  | 'name-taken'
-  | 'node-exists'
-  | 'certificate-missing'
-  | 'certificate-invalid'
-  | 'certificate-expired'
-  | 'certificate-revoked'
-  | 'node-mismatch'
-  | 'content-mismatch'
-  | 'too-many-failures'
-
 export type HubErrorKind = 'network' | 'tls' | 'refusal'
 
 export interface HubErrorOptions extends ErrorOptions {
@@ -52,7 +33,7 @@ export interface HubErrorOptions extends ErrorOptions {
 export class HubError extends Error {
   override readonly name = 'HubError'
   readonly kind: HubErrorKind
-  /** A `HubNetworkCode`, a `HubTlsCode`, a `HubRefusalCode`, or a refusal that this program does not know. */
+  /** A `HubNetworkCode`, a `HubTlsCode`, a `HubRefusalCode`, or a refusal of a later hub that this program does not know. */
   readonly code: string
   /** Whether the same request may succeed later without anybody doing anything. */
   readonly retryable: boolean

@@ -2,8 +2,9 @@
 
 import { IdentityError } from '../../identity/errors.ts'
 import { JoinTokenError } from '../../identity/join-token.ts'
+import type { HubRefusalCode } from '../../protocol/refusals.ts'
 import { ExplainedError } from '../../telemetry/explained-error.ts'
-import { HubError, type HubRefusalCode, type HubTlsCode } from '../hub/hub-error.ts'
+import { HubError, type HubTlsCode } from '../hub/hub-error.ts'
 import { HubUrlError } from '../hub/hub-url.ts'
 import { EdgeIdentityError } from '../identity/edge-identity.ts'
 import { EdgeRecordError } from '../identity/edge-record.ts'

@@ -9,7 +9,8 @@
  */
 import type { Validity } from '../../identity/certificate.ts'
 import { drawRotationMs } from '../../identity/rotation.ts'
-import type { HubNetworkCode, HubRefusalCode, HubTlsCode } from '../hub/hub-error.ts'
+import type { HubRefusalCode } from '../../protocol/refusals.ts'
+import type { HubNetworkCode, HubTlsCode } from '../hub/hub-error.ts'
 
 /** The longest wait after the first failure; it doubles with each further one. */
 export const ROTATION_RETRY_FIRST_MS = 1_000

@@ -1,4 +1,5 @@
 /** `/v1/certificates/serving` and `/client`: what a node may have the cluster sign, and having it signed. */
+import { CERTIFICATE_PURPOSES, type CertificatePurpose, certificatePath } from '../../protocol/requests.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { onBehalfOfEdge } from '../cluster/cluster-error.ts'
 import { parseSigningRequest, readSigningRequestBody } from '../join/signing-request.ts'
@@ -9,7 +10,7 @@ import type { Route } from '../serving/http-routes.ts'
 import type { NodeBudget } from '../serving/node-budget.ts'
 import { checkPeer, type EdgePeer } from '../serving/peer-check.ts'
 import type { NodeCertificates } from './node-certificates.ts'
-import { describeContent, PURPOSES, type Purpose } from './template.ts'
+import { describeContent } from './template.ts'
 
 /** A signer that did not answer one long wait is slow or absent; asking at once again would only keep both busy. */
 export const PENDING_RETRY_AFTER_SECONDS = 2
@@ -25,8 +26,8 @@ export interface CertificateRoutesOptions {
 }
 
 export function certificateRoutes(options: CertificateRoutesOptions): Route[] {
-  return PURPOSES.flatMap((purpose): Route[] => {
-    const path = `/v1/certificates/${purpose}`
+  return CERTIFICATE_PURPOSES.flatMap((purpose): Route[] => {
+    const path = certificatePath(purpose)
     return [
       { method: 'GET', path, handle: (request) => tell(options, purpose, request) },
       { method: 'POST', path, timeoutMs: SIGNING_TIMEOUT_MS, handle: (request) => sign(options, purpose, request) },
@@ -34,14 +35,22 @@ export function certificateRoutes(options: CertificateRoutesOptions): Route[] {
   })
 }
 
-async function tell(options: CertificateRoutesOptions, purpose: Purpose, request: HubRequest): Promise<HubResponse> {
+async function tell(
+  options: CertificateRoutesOptions,
+  purpose: CertificatePurpose,
+  request: HubRequest,
+): Promise<HubResponse> {
   const { node } = await checkPeer(request.peer, request.door.cluster, options)
   const content = await onBehalfOfEdge(() => options.certificatesOf(request.door).content(node, purpose))
   return jsonResponse(200, describeContent(content))
 }
 
 /** Who asks is looked at again whenever time has passed: a forgotten node gets nothing that it asked for before. */
-async function sign(options: CertificateRoutesOptions, purpose: Purpose, request: HubRequest): Promise<HubResponse> {
+async function sign(
+  options: CertificateRoutesOptions,
+  purpose: CertificatePurpose,
+  request: HubRequest,
+): Promise<HubResponse> {
   const { door, peer, signal } = request
   const check = (): Promise<EdgePeer> => checkPeer(peer, door.cluster, options)
   const { node } = await check()

@@ -4,7 +4,8 @@ import type { CertificateRequest } from '../../identity/csr.ts'
 import { REQUEST_LABEL } from '../../identity/csr.ts'
 import { writePem } from '../../identity/pem.ts'
 import type { CertificateSigningRequest } from '../../kube/client/types.ts'
-import { type CertificateContent, objectDigest, PURPOSES, type Purpose, SIGNER_NAMES, usagesOf } from './template.ts'
+import { CERTIFICATE_PURPOSES, type CertificatePurpose } from '../../protocol/requests.ts'
+import { type CertificateContent, objectDigest, SIGNER_NAMES, usagesOf } from './template.ts'
 
 /** Nobody else may use either: what wears one of them and is not ours is denied. */
 export const CSR_NAME_PREFIX = 'causeway-edge-'
@@ -42,8 +43,8 @@ export function wearsOurMarks({ metadata, spec }: CertificateSigningRequest): bo
   return metadata?.name?.startsWith(CSR_NAME_PREFIX) === true || metadata?.labels?.[CSR_LABEL] !== undefined
 }
 
-export function purposeOf({ metadata }: CertificateSigningRequest): Purpose | undefined {
-  return PURPOSES.find((purpose) => purpose === metadata?.labels?.[CSR_LABEL])
+export function purposeOf({ metadata }: CertificateSigningRequest): CertificatePurpose | undefined {
+  return CERTIFICATE_PURPOSES.find((purpose) => purpose === metadata?.labels?.[CSR_LABEL])
 }
 
 export type CsrOutcome =

@@ -10,6 +10,7 @@
 import { readRequest } from '../../identity/csr.ts'
 import { IdentityError } from '../../identity/errors.ts'
 import type { CertificateSigningRequest } from '../../kube/client/types.ts'
+import type { CertificatePurpose } from '../../protocol/requests.ts'
 import {
   CSR_LABEL,
   CSR_NAME_PREFIX,
@@ -19,17 +20,17 @@ import {
   purposeOf,
   wearsOurMarks,
 } from './csr-object.ts'
-import { type CertificateContent, differenceOf, type Purpose } from './template.ts'
+import { type CertificateContent, differenceOf } from './template.ts'
 
 export type Judgement =
   | { readonly do: 'leave'; readonly why: string }
-  | { readonly do: 'approve'; readonly node: string; readonly purpose: Purpose }
+  | { readonly do: 'approve'; readonly node: string; readonly purpose: CertificatePurpose }
   | { readonly do: 'deny'; readonly reason: string; readonly message: string }
 
 export interface JudgeOptions {
   /** The user as whom the hubs of this cluster work. */
   readonly ownUser: string
-  contentFor(node: string, purpose: Purpose): Promise<CertificateContent>
+  contentFor(node: string, purpose: CertificatePurpose): Promise<CertificateContent>
 }
 
 export async function judge(csr: CertificateSigningRequest, options: JudgeOptions): Promise<Judgement> {

@@ -11,13 +11,13 @@ import type { KubeClient } from '../../kube/client/client.ts'
 import { certificateSigningRequests } from '../../kube/client/kinds.ts'
 import type { ResourceClient } from '../../kube/client/resource-client.ts'
 import type { CertificateSigningRequest } from '../../kube/client/types.ts'
+import type { CertificatePurpose } from '../../protocol/requests.ts'
 import { systemClock } from '../../telemetry/clock.ts'
 import type { RunningPart } from '../../telemetry/lifecycle.ts'
 import { CsrKeeper } from './csr-keeper.ts'
 import { CSR_LABEL } from './csr-object.ts'
 import { CertificateMetrics } from './metrics.ts'
 import { contentFor, NodeCertificates } from './node-certificates.ts'
-import type { Purpose } from './template.ts'
 
 let server: OwnApiServer
 let client: KubeClient
@@ -68,7 +68,7 @@ async function userOf(): Promise<string> {
   return probe.spec.username ?? ownUser
 }
 
-async function request(purpose: Purpose, extra: readonly string[] = []): Promise<CertificateRequest> {
+async function request(purpose: CertificatePurpose, extra: readonly string[] = []): Promise<CertificateRequest> {
   const { privateKey } = await generateKeys()
   const { dnsNames, ipAddresses } = await contentOf(purpose)
   const names = { dnsNames, ipAddresses: [...ipAddresses, ...extra] }
@@ -79,7 +79,9 @@ function pemOf({ der }: CertificateRequest): string {
   return Buffer.from(writePem(REQUEST_LABEL, der)).toString('base64')
 }
 
-async function contentOf(purpose: Purpose): Promise<{ dnsNames: readonly string[]; ipAddresses: readonly string[] }> {
+async function contentOf(
+  purpose: CertificatePurpose,
+): Promise<{ dnsNames: readonly string[]; ipAddresses: readonly string[] }> {
   return certificates === undefined ? { dnsNames: [], ipAddresses: [] } : await certificates.content('edge-1', purpose)
 }
 
@@ -88,7 +90,7 @@ async function startKeeper(): Promise<void> {
 }
 
 describe('NodeCertificates', () => {
-  it.each<Purpose>(['serving', 'client'])('has the cluster sign a %s certificate', async (purpose) => {
+  it.each<CertificatePurpose>(['serving', 'client'])('has the cluster sign a %s certificate', async (purpose) => {
     await startKeeper()
     const pem = await certificates.request('edge-1', purpose, await request(purpose), never)
     const [certificate] = readCertificates(pem ?? '', 'the answer')

@@ -10,13 +10,14 @@ import type { KubeClient } from '../../kube/client/client.ts'
 import { certificateSigningRequests, services } from '../../kube/client/kinds.ts'
 import type { CertificateSigningRequest } from '../../kube/client/types.ts'
 import { isAlreadyExists } from '../../kube/status/predicates.ts'
+import type { CertificatePurpose } from '../../protocol/requests.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { Refusal } from '../refusal.ts'
 import type { CsrKeeper } from './csr-keeper.ts'
 import { csrName, csrObject, outcomeOf } from './csr-object.ts'
 import type { CertificateMetrics } from './metrics.ts'
-import { type CertificateContent, checkRequest, clientContent, type Purpose, servingContent } from './template.ts'
+import { type CertificateContent, checkRequest, clientContent, servingContent } from './template.ts'
 
 /** How long one request waits for the cluster's signer. Below the minute after which proxies cut silent connections. */
 export const ISSUE_WAIT_MS = 25_000
@@ -31,7 +32,11 @@ export interface ContentOptions {
 }
 
 /** What the certificate of a node has to say, with the cluster's own addresses as they are now. */
-export async function contentFor(options: ContentOptions, node: string, purpose: Purpose): Promise<CertificateContent> {
+export async function contentFor(
+  options: ContentOptions,
+  node: string,
+  purpose: CertificatePurpose,
+): Promise<CertificateContent> {
   const { client, lifeSeconds, clusterDomain } = options
   if (purpose === 'client') return clientContent(node, lifeSeconds)
   const { spec } = await client.resource(services).in('default').get('kubernetes')
@@ -57,14 +62,14 @@ export class NodeCertificates {
     this.#options = options
   }
 
-  async content(node: string, purpose: Purpose): Promise<CertificateContent> {
+  async content(node: string, purpose: CertificatePurpose): Promise<CertificateContent> {
     return await contentFor(this.#options, node, purpose)
   }
 
   /** The issued certificate in PEM; `undefined` if the cluster needs more time. Repeat the call to go on waiting. */
   async request(
     node: string,
-    purpose: Purpose,
+    purpose: CertificatePurpose,
     request: CertificateRequest,
     gone: AbortSignal,
   ): Promise<string | undefined> {

@@ -8,19 +8,16 @@ import { formatName } from '../../identity/distinguished-name.ts'
 import { canonicalIpAddress } from '../../identity/ip-address.ts'
 import { keyFingerprint, keyKind } from '../../identity/keys.ts'
 import { NODES_GROUP, nodeSubject } from '../../identity/node-name.ts'
+import type { CertificatePurpose } from '../../protocol/requests.ts'
 import { Refusal } from '../refusal.ts'
 
-/** `serving`: for the edge endpoint. `client`: for the node's own requests to the API server. */
-export const PURPOSES = ['serving', 'client'] as const
-export type Purpose = (typeof PURPOSES)[number]
-
-export const SIGNER_NAMES: Readonly<Record<Purpose, string>> = {
+export const SIGNER_NAMES: Readonly<Record<CertificatePurpose, string>> = {
   serving: 'kubernetes.io/kubelet-serving',
   client: 'kubernetes.io/kube-apiserver-client-kubelet',
 }
 
 export interface CertificateContent {
-  readonly purpose: Purpose
+  readonly purpose: CertificatePurpose
   readonly node: string
   /** Sorted, each once. */
   readonly dnsNames: readonly string[]
@@ -100,12 +97,15 @@ function subjectKey(subject: CertificateRequest['subject']): string {
 }
 
 /** The names Kubernetes has for the usages; only RSA keys encipher. */
-export function usagesOf(purpose: Purpose, { publicKey }: Pick<CertificateRequest, 'publicKey'>): readonly string[] {
+export function usagesOf(
+  purpose: CertificatePurpose,
+  { publicKey }: Pick<CertificateRequest, 'publicKey'>,
+): readonly string[] {
   const enciphers = keyKind(publicKey, 'the signing request').type === 'rsa'
   return ['digital signature', ...(enciphers ? ['key encipherment'] : []), authenticationOf(purpose)]
 }
 
-function authenticationOf(purpose: Purpose): string {
+function authenticationOf(purpose: CertificatePurpose): string {
   return purpose === 'serving' ? 'server auth' : 'client auth'
 }
 

@@ -1,8 +1,9 @@
 /** The join tokens of the cluster, as the hub's door sees them and as people administer them. */
 import { type JoinClaims, JoinTokenError, type JoinTokenProblem, verifyJoinJwt } from '../../identity/join-token.ts'
+import type { HubRefusalCode } from '../../protocol/refusals.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { KeyFingerprint } from '../claims/claim.ts'
-import { Refusal, type RefusalCode } from '../refusal.ts'
+import { Refusal } from '../refusal.ts'
 import type { JoinTokens } from './cluster.ts'
 import { onBehalfOfEdge } from './cluster-error.ts'
 import type { TokenKeys } from './token-keys.ts'
@@ -16,7 +17,7 @@ export interface SharedJoinTokensOptions {
   readonly audience: () => string
 }
 
-const codeOf: Readonly<Record<JoinTokenProblem, RefusalCode>> = {
+const codeOf: Readonly<Record<JoinTokenProblem, HubRefusalCode>> = {
   malformed: 'token-invalid',
   foreign: 'token-invalid',
   'not-yet-valid': 'token-invalid',

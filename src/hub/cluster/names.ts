@@ -1,8 +1,6 @@
 /** What the hub's objects in the cluster are called. Everything of ours carries one label, so that people can find it. */
 import { createHash } from 'node:crypto'
 
-export const DEFAULT_NAMESPACE = 'causeway-system'
-
 export const CA_SECRET = 'causeway-ca'
 export const TOKEN_KEYS_SECRET = 'causeway-token-keys'
 export const JOIN_TOKEN_SECRET = 'causeway-join-token'

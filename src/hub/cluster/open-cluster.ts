@@ -5,6 +5,7 @@
 import { keyFingerprint } from '../../identity/keys.ts'
 import type { CertificatePair, PairPaths } from '../../identity/pair-file.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
+import { USUAL_HUB_NAMESPACE } from '../../protocol/names.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Part } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -17,7 +18,6 @@ import { readClusterInfo } from './cluster-info.ts'
 import { InfoPublisher } from './info-publisher.ts'
 import { SharedJoinTokens } from './join-tokens.ts'
 import { findKubernetesTrust } from './kubernetes-trust.ts'
-import { DEFAULT_NAMESPACE } from './names.ts'
 import { ensureNamespace } from './namespace.ts'
 import { KubernetesNodes } from './nodes.ts'
 import { Periodic } from './periodic.ts'
@@ -70,7 +70,7 @@ export interface OpenCluster extends Cluster {
 
 /** Rejects with a `ClusterError` or `IdentityError` whose message says what is wrong and what helps. */
 export async function openCluster(given: OpenClusterOptions): Promise<OpenCluster> {
-  const options = { namespace: DEFAULT_NAMESPACE, random: systemRandom, ...given }
+  const options = { namespace: USUAL_HUB_NAMESPACE, random: systemRandom, ...given }
   const { client, namespace, kubernetesCaFile, apiServerName, caFiles, serverFiles } = options
   const authorities = new AuthorityLoader({ ...options, ...(caFiles === undefined ? {} : { files: caFiles }) })
   const certificates = new ServerCertificateLoader({

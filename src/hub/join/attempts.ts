@@ -2,10 +2,12 @@
  * Keeps the books of those who want to be a node: one audit line, the numbers, and the failures of each address. Nothing
  * secret is in an attempt, and no text of a stranger but a node name that was found valid.
  */
+
+import type { HubRefusalCode } from '../../protocol/refusals.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { KeyFingerprint } from '../claims/claim.ts'
-import { Refusal, type RefusalCode } from '../refusal.ts'
+import { Refusal } from '../refusal.ts'
 import type { FailureLimiter } from '../serving/admission.ts'
 import type { HubRequest } from '../serving/http-message.ts'
 import type { JoinMetrics } from './metrics.ts'
@@ -46,7 +48,7 @@ export class Attempts {
     const { metrics, clock, failures } = this.#options
     const by = request.peer.certificates.length > 0 ? 'certificate' : 'token'
     const startedMs = clock.monotonicMs()
-    let result: RefusalCode | 'ok' = 'ok'
+    let result: HubRefusalCode | 'ok' = 'ok'
     try {
       if (by === 'token') failures.check(request.peer.source)
       return await this.#audited({ event: by === 'token' ? 'join' : 'rotation' }, request, work)
@@ -88,6 +90,6 @@ export class Attempts {
   }
 }
 
-function codeOf(error: unknown): RefusalCode {
+function codeOf(error: unknown): HubRefusalCode {
   return error instanceof Refusal ? error.code : 'internal'
 }

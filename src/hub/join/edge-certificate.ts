@@ -2,11 +2,13 @@
  * POST /edge.crt: a certificate for a key. Who presents a certificate renews it; who does not needs a token. Of the signing
  * request only the key and the node name count: whatever else it asks for, the hub's own answer stands.
  */
+
 import type { CertificateRequest } from '../../identity/csr.ts'
 import { attributeValues, formatName, userName } from '../../identity/distinguished-name.ts'
 import { type JoinClaims, tokenCovers } from '../../identity/join-token.ts'
 import { keyFingerprint } from '../../identity/keys.ts'
 import { NODES_GROUP, nodeOfSubject } from '../../identity/node-name.ts'
+import { HUB_PATHS } from '../../protocol/requests.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { claimByToken, type KeyFingerprint } from '../claims/claim.ts'
 import type { Cluster } from '../cluster/cluster.ts'
@@ -19,7 +21,6 @@ import type { Attempt, Attempts } from './attempts.ts'
 import { issueNodeCertificate, nodeCertificateValidity } from './issue-node-certificate.ts'
 import { parseSigningRequest, readSigningRequestBody } from './signing-request.ts'
 
-export const EDGE_CERTIFICATE_PATH = '/edge.crt'
 const nodeHeader = 'causeway-node'
 const bearer = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i
 
@@ -39,7 +40,7 @@ type TakeName = (node: string, key: KeyFingerprint, certificateEndsMs: number) =
 export function edgeCertificateRoute(options: EdgeCertificateOptions): Route {
   return {
     method: 'POST',
-    path: EDGE_CERTIFICATE_PATH,
+    path: HUB_PATHS.edgeCertificate,
     handle: (request) => options.attempts.certificate(request, (attempt) => answer(options, request, attempt)),
   }
 }

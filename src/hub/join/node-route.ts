@@ -3,19 +3,19 @@
  * what makes its key the one that counts. It also hears which CAs to trust from now on, with the cross-certificates without
  * which an edge would not follow.
  */
+
 import { certificatePem } from '../../identity/certificate.ts'
+import { HUB_PATHS } from '../../protocol/requests.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { jsonResponse } from '../serving/http-message.ts'
 import type { Route } from '../serving/http-routes.ts'
 import { checkPeer } from '../serving/peer-check.ts'
 import type { Attempts } from './attempts.ts'
 
-export const NODE_PATH = '/v1/node'
-
 export function nodeRoute({ clock, attempts }: { readonly clock: Clock; readonly attempts: Attempts }): Route {
   return {
     method: 'GET',
-    path: NODE_PATH,
+    path: HUB_PATHS.node,
     handle: (request) =>
       attempts.checkIn(request, async () => {
         const { cluster } = request.door

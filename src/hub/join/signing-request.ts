@@ -1,7 +1,8 @@
 /** A signing request as it comes over HTTP: PEM, whatever the client calls it, or DER where the client says so. */
 import { type CertificateRequest, MAX_REQUEST_BYTES, parseRequest, readRequest } from '../../identity/csr.ts'
 import { IdentityError, type IdentityErrorCode } from '../../identity/errors.ts'
-import { Refusal, type RefusalCode } from '../refusal.ts'
+import type { HubRefusalCode } from '../../protocol/refusals.ts'
+import { Refusal } from '../refusal.ts'
 import type { HubRequest } from '../serving/http-message.ts'
 
 /** The largest request that is read at all, in PEM, which takes less than twice the room of its bytes. */
@@ -30,7 +31,7 @@ export async function parseSigningRequest(request: HubRequest, body: Buffer): Pr
   }
 }
 
-function codeOf(code: IdentityErrorCode): RefusalCode {
+function codeOf(code: IdentityErrorCode): HubRefusalCode {
   switch (code) {
     case 'bad-proof':
       return 'bad-proof'

@@ -1,5 +1,6 @@
 /** Requests and answers as the hub's routes see them: the same for HTTP/1.1 and HTTP/2, small, and whole. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { PEM_MEDIA_TYPE } from '../../protocol/requests.ts'
 import type { Refusal } from '../refusal.ts'
 import type { ClusterDoor, Peer } from './connection.ts'
 
@@ -23,7 +24,6 @@ export interface HubResponse {
   readonly body: string
 }
 
-export const PEM_MEDIA_TYPE = 'application/x-pem-file'
 const jsonMediaType = 'application/json'
 
 export function pemResponse(pem: string, headers: Readonly<Record<string, string>> = {}): HubResponse {

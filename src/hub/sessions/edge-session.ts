@@ -1,5 +1,6 @@
 /** One session of an edge, and so a way into its node. It knows whose it is, and why it ended. */
 import type { Duplex } from 'node:stream'
+import type { HubRefusalCode } from '../../protocol/refusals.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import type { Carrier } from '../../tunnel/carrier.ts'
@@ -10,7 +11,6 @@ import type { TunnelStream } from '../../tunnel/tunnel-stream.ts'
 import type { Budget } from '../../tunnel/yamux/budget.ts'
 import type { SessionErrorCode } from '../../tunnel/yamux/errors.ts'
 import type { SessionCounters } from '../../tunnel/yamux/session.ts'
-import type { RefusalCode } from '../refusal.ts'
 import type { NodeRoute, RouteDialOptions } from '../routing/node-route.ts'
 import type { EdgePeer } from '../serving/peer-check.ts'
 import type { SessionMetrics } from './metrics.ts'
@@ -18,7 +18,7 @@ import type { SessionLimit } from './session-limits.ts'
 import type { SessionProof } from './standing.ts'
 
 /** Why a session is over, for logs and metrics. */
-export type EndCode = SessionErrorCode | RefusalCode | SessionLimit | 'rotated' | 'hub-stopping'
+export type EndCode = SessionErrorCode | HubRefusalCode | SessionLimit | 'rotated' | 'hub-stopping'
 
 export interface EdgeSessionOptions {
   readonly peer: EdgePeer

@@ -2,6 +2,8 @@
  * The live sessions of one cluster. A session lasts as long as what it was let in with: the claim on its name is watched, and
  * looked at again every few seconds together with the certificate's end and the trusted CAs.
  */
+
+import type { HubRefusalCode } from '../../protocol/refusals.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -10,7 +12,7 @@ import type { Carrier } from '../../tunnel/carrier.ts'
 import type { Budget } from '../../tunnel/yamux/budget.ts'
 import type { Claim } from '../claims/claim.ts'
 import type { Cluster } from '../cluster/cluster.ts'
-import { Refusal, type RefusalCode } from '../refusal.ts'
+import { Refusal } from '../refusal.ts'
 import type { NodeRoutes } from '../routing/node-route.ts'
 import type { EdgePeer } from '../serving/peer-check.ts'
 import type { StreamServer } from '../targets/stream-server.ts'
@@ -142,13 +144,13 @@ export class SessionRegistry implements NodeRoutes, Part {
     if (nowMs - session.supersededMs >= ROTATED_KEY_GRACE_MS) session.drain('rotated', SESSION_DRAIN_MS)
   }
 
-  #askAgainSafely(session: EdgeSession, ifUnanswered: RefusalCode | undefined): void {
+  #askAgainSafely(session: EdgeSession, ifUnanswered: HubRefusalCode | undefined): void {
     const guard = this.#options.net.guard('session', () => session.end('internal'))
     guard(() => this.#askAgain(session, ifUnanswered))
   }
 
   /** Where the cluster cannot be asked, the session ends if there was a reason to doubt it, and goes on otherwise. */
-  async #askAgain(session: EdgeSession, ifUnanswered: RefusalCode | undefined): Promise<void> {
+  async #askAgain(session: EdgeSession, ifUnanswered: HubRefusalCode | undefined): Promise<void> {
     try {
       await session.recheck()
     } catch (error) {

@@ -15,7 +15,7 @@ import {
   startTarget,
 } from '../../../test/worlds/session-world.ts'
 import { collectText } from '../../../test/worlds/yamux-drivers.ts'
-import { INNER_TLS_PROTOCOL, type TunnelProtocol, WEBSOCKET_PROTOCOL } from '../../tunnel/carriers/accept-websocket.ts'
+import { INNER_TLS_PROTOCOL, type TunnelProtocol, WEBSOCKET_PROTOCOL } from '../../protocol/versions.ts'
 import { upgrade } from '../../tunnel/carriers/upgrade.ts'
 import { SocketCarrier } from '../../tunnel/socket-carrier.ts'
 import { HANDSHAKE_TIMEOUT_MS } from '../serving/hub-listener.ts'

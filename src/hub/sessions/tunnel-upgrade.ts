@@ -3,13 +3,14 @@
  * refusal is an ordinary answer. Only the certificate of the TLS connection counts; where a proxy ends that connection, the
  * edge makes a second one inside the WebSocket, and its certificate is the one that is checked.
  */
+
 import type { IncomingMessage } from 'node:http'
+import { HUB_PATHS } from '../../protocol/requests.ts'
+import { INNER_TLS_PROTOCOL } from '../../protocol/versions.ts'
 import {
   acceptInnerTls,
   acceptWebSocket,
-  INNER_TLS_PROTOCOL,
   requestedProtocol,
-  TUNNEL_PATH,
   UpgradeRequestError,
 } from '../../tunnel/carriers/accept-websocket.ts'
 import { SocketCarrier } from '../../tunnel/socket-carrier.ts'
@@ -28,7 +29,7 @@ export interface TunnelUpgradeOptions {
 
 export function tunnelUpgrade({ host, innerTls }: TunnelUpgradeOptions): UpgradeRoute {
   return {
-    path: TUNNEL_PATH,
+    path: HUB_PATHS.tunnel,
     handle: (connection, request, head) => {
       const refused = (refusal: Refusal): void => sendBare(connection.socket, refusalResponse(refusal))
       try {

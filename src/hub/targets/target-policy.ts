@@ -6,10 +6,8 @@
 import { canonicalIp } from '../../network/host.ts'
 import { type HostPort, parseHostPort } from '../../network/host-port.ts'
 import { isLoopbackAddress, isSpecialAddress } from '../../network/special-address.ts'
+import { API_SERVER_TARGET } from '../../protocol/names.ts'
 import { ruleCovers, ruleNames, type TargetRule } from './target-rule.ts'
-
-/** The target that always exists. A port behind it (`kube-apiserver:443`) means nothing: the hub knows the port. */
-export const API_SERVER_TARGET = 'kube-apiserver'
 
 export type TargetDecision =
   | { readonly kind: 'api-server' }

@@ -9,13 +9,14 @@ import {
   joined,
   startHub,
 } from '../../../test/worlds/hub-world.ts'
+import { HUB_PATHS } from '../../protocol/requests.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { Refusal } from '../refusal.ts'
 import { WorkGate } from '../serving/admission.ts'
 import { NodeBudget } from '../serving/node-budget.ts'
 import type { IssuedToken } from './kube-proxy-account.ts'
 import { TOKEN_BURST, tokenLimits } from './token-limits.ts'
-import { KUBE_PROXY_TOKEN_PATH, tokenRoutes } from './token-routes.ts'
+import { tokenRoutes } from './token-routes.ts'
 
 const issued: IssuedToken = { token: 'header.payload.signature', expires: '2026-01-02T00:00:00Z' }
 
@@ -38,7 +39,7 @@ async function start(issue: (world: () => World) => Promise<IssuedToken> = async
 }
 
 function request(world: World, credential?: Credential, method = 'POST'): Promise<ClientResponse> {
-  return ask(world, { method, path: KUBE_PROXY_TOKEN_PATH, credential })
+  return ask(world, { method, path: HUB_PATHS.kubeProxyToken, credential })
 }
 
 describe('tokens for the kube-proxy of a node', () => {

@@ -1,4 +1,5 @@
 /** `POST /v1/tokens/kube-proxy`: a token for the kube-proxy of a node that has proven who it is. */
+import { HUB_PATHS } from '../../protocol/requests.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { onBehalfOfEdge } from '../cluster/cluster-error.ts'
@@ -10,8 +11,6 @@ import type { NodeBudget } from '../serving/node-budget.ts'
 import { checkPeer, type EdgePeer } from '../serving/peer-check.ts'
 import type { KubeProxyAccount } from './kube-proxy-account.ts'
 
-export const KUBE_PROXY_TOKEN_PATH = '/v1/tokens/kube-proxy'
-
 export interface TokenRoutesOptions {
   readonly clock: Clock
   readonly budget: NodeBudget
@@ -22,7 +21,7 @@ export interface TokenRoutesOptions {
 }
 
 export function tokenRoutes(options: TokenRoutesOptions): Route[] {
-  return [{ method: 'POST', path: KUBE_PROXY_TOKEN_PATH, handle: (request) => issue(options, request) }]
+  return [{ method: 'POST', path: HUB_PATHS.kubeProxyToken, handle: (request) => issue(options, request) }]
 }
 
 /** Who asks is looked at again after the wait for the cluster: a node that was forgotten meanwhile gets nothing. */

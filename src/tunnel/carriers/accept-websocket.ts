@@ -2,17 +2,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { INNER_TLS_PROTOCOL, type TunnelProtocol, WEBSOCKET_PROTOCOL } from '../../protocol/versions.ts'
 import type { Carrier } from '../carrier.ts'
 import { SocketCarrier } from '../socket-carrier.ts'
 import { WEBSOCKET_OPTIONS, WebSocketStream } from './websocket-stream.ts'
-
-export const TUNNEL_PATH = '/v1/tunnel'
-/** Session frames right in the WebSocket; who the edge is was settled by the TLS around it. */
-export const WEBSOCKET_PROTOCOL = 'causeway.v1'
-/** TLS in the WebSocket, and the session in that; the TLS around it may end anywhere on the way and proves nothing. */
-export const INNER_TLS_PROTOCOL = 'causeway.v1.inner-tls'
-
-export type TunnelProtocol = typeof WEBSOCKET_PROTOCOL | typeof INNER_TLS_PROTOCOL
 
 /** The request is no WebSocket handshake we understand. Nothing has been sent: the caller answers. */
 export class UpgradeRequestError extends Error {

@@ -2,10 +2,11 @@
  * Reaches a hub by whatever carrier gets through: straight TLS, else a WebSocket, through a proxy where one is configured. A
  * certificate that is not the hub's ends the attempt: no other carrier is tried with a weaker check, since there is none.
  */
+
+import { INNER_TLS_PROTOCOL, SESSION_PROTOCOL, WEBSOCKET_PROTOCOL } from '../../protocol/versions.ts'
 import { formatAddress, type ListenAddress } from '../../telemetry/listen.ts'
 import type { Carrier } from '../carrier.ts'
 import { type ByteSocket, SocketCarrier } from '../socket-carrier.ts'
-import { INNER_TLS_PROTOCOL, WEBSOCKET_PROTOCOL } from './accept-websocket.ts'
 import { CarrierMemory, type PlainCarrier } from './carrier-memory.ts'
 import type { Patience } from './deadline.ts'
 import { type CarrierKind, DialError, type FailedAttempt } from './dial-error.ts'
@@ -16,7 +17,6 @@ import {
   type HubCertificateSummary,
   handshakeWithHub,
   handshakeWithMiddleman,
-  SESSION_PROTOCOL,
   type VerifyPeer,
 } from './tls-handshake.ts'
 import { upgrade } from './upgrade.ts'

@@ -4,8 +4,8 @@
  */
 import type { Duplex } from 'node:stream'
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
+import { SESSION_PROTOCOL } from '../../protocol/versions.ts'
 import type { Clock } from '../../telemetry/clock.ts'
-import { SESSION_PROTOCOL } from './tls-handshake.ts'
 
 export interface InnerTlsOptions {
   readonly clock: Clock

@@ -3,11 +3,9 @@ import { once } from 'node:events'
 import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type ConnectionOptions, connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls'
+import { SESSION_PROTOCOL } from '../../protocol/versions.ts'
 import { type Patience, within } from './deadline.ts'
 import { DialError } from './dial-error.ts'
-
-/** What an edge offers to speak when it wants a session straight on TLS. */
-export const SESSION_PROTOCOL = 'causeway/1'
 
 /** What to present to the hub, in PEM; asked for each connection, so that a rotated pair is used from then on. */
 export interface ClientIdentity {

@@ -1,8 +1,10 @@
 /** The edge's end of the WebSocket handshake, on a connection that is already encrypted. */
+
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { WebSocket } from 'ws'
-import { INNER_TLS_PROTOCOL, TUNNEL_PATH, type TunnelProtocol } from './accept-websocket.ts'
+import { HUB_PATHS } from '../../protocol/requests.ts'
+import { INNER_TLS_PROTOCOL, type TunnelProtocol } from '../../protocol/versions.ts'
 import { type Patience, within } from './deadline.ts'
 import { DialError, type UpgradeRefusal } from './dial-error.ts'
 import { WEBSOCKET_OPTIONS, WebSocketStream } from './websocket-stream.ts'
@@ -36,7 +38,7 @@ export async function upgrade(socket: Socket, options: UpgradeOptions): Promise<
 function negotiate(socket: Socket, options: UpgradeOptions, signal: AbortSignal): Promise<WebSocketStream> {
   const { url, protocol, what } = options
   return new Promise((resolve, reject) => {
-    const webSocket = new WebSocket(new URL(TUNNEL_PATH, url), [protocol], {
+    const webSocket = new WebSocket(new URL(HUB_PATHS.tunnel, url), [protocol], {
       ...WEBSOCKET_OPTIONS,
       ...(protocol === INNER_TLS_PROTOCOL ? {} : { generateMask: noMask }),
       createConnection: () => socket,

@@ -11,7 +11,6 @@ import { EdgeFiles } from '../../../src/edge/identity/edge-files.ts'
 import { LearntTrust } from '../../../src/edge/identity/learnt-trust.ts'
 import { type JoinResult, joinHub } from '../../../src/edge/join/join.ts'
 import { retirePrevious, rollOver } from '../../../src/hub/cluster/ca-rollover.ts'
-import { DEFAULT_NAMESPACE } from '../../../src/hub/cluster/names.ts'
 import { CLUSTER_CHECK_MS } from '../../../src/hub/cluster/open-cluster.ts'
 import { systemRandom } from '../../../src/hub/cluster/random.ts'
 import { TokenAdministration } from '../../../src/hub/cluster/token-administration.ts'
@@ -22,6 +21,7 @@ import { generateKeys } from '../../../src/identity/keys.ts'
 import { nodeSubject } from '../../../src/identity/node-name.ts'
 import { verifyCertificate } from '../../../src/identity/verify.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
+import { USUAL_HUB_NAMESPACE } from '../../../src/protocol/names.ts'
 import { ManualClock } from '../../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../../src/telemetry/lifecycle.ts'
 import { removeFolder } from '../../remove-folder.ts'
@@ -61,7 +61,7 @@ afterAll(async () => {
 })
 
 async function mint(): Promise<string> {
-  const tokens = new TokenAdministration({ client, namespace: DEFAULT_NAMESPACE, clock })
+  const tokens = new TokenAdministration({ client, namespace: USUAL_HUB_NAMESPACE, clock })
   return (await tokens.create({})).text
 }
 
@@ -104,7 +104,7 @@ describe('replacing the CA', () => {
     const asleep = await joinAs('asleep', await mint())
     const oldToken = await mint()
     await anyEdge()
-    const options = { client, namespace: DEFAULT_NAMESPACE, clock, random: systemRandom }
+    const options = { client, namespace: USUAL_HUB_NAMESPACE, clock, random: systemRandom }
     const { signing, previous } = await rollOver(options)
     expect(previous.map(({ fingerprint }) => fingerprint)).toEqual([asleep.identity.hubCa[0]?.fingerprint])
     await hubLooksAgain(signing.fingerprint)

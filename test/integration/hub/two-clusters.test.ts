@@ -8,10 +8,10 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EdgeFiles } from '../../../src/edge/identity/edge-files.ts'
 import { joinHub } from '../../../src/edge/join/join.ts'
-import { DEFAULT_NAMESPACE } from '../../../src/hub/cluster/names.ts'
 import { TokenAdministration } from '../../../src/hub/cluster/token-administration.ts'
 import { Hub } from '../../../src/hub/hub.ts'
 import { dialTcp } from '../../../src/kube/client/connector.ts'
+import { USUAL_HUB_NAMESPACE } from '../../../src/protocol/names.ts'
 import { systemClock as clock } from '../../../src/telemetry/clock.ts'
 import type { RunningPart } from '../../../src/telemetry/lifecycle.ts'
 import { removeFolder } from '../../remove-folder.ts'
@@ -64,7 +64,7 @@ const port = (): number => Number(new URL(hub.url).port)
 
 async function mint(name: Name): Promise<string> {
   const client = serverOf(name).client()
-  return (await new TokenAdministration({ client, namespace: DEFAULT_NAMESPACE, clock }).create({})).text
+  return (await new TokenAdministration({ client, namespace: USUAL_HUB_NAMESPACE, clock }).create({})).text
 }
 
 /** As if the DNS knew the names. */
