@@ -6,8 +6,7 @@
  * failure nothing more is sent or delivered.
  */
 import { callAll } from '../telemetry/call-all.ts'
-import { goAwayFrame, pingFrame, resetFrame } from './control-frames.ts'
-import { type FrameBudget, lateResetBudget, streamResetBudget } from './frame-budget.ts'
+import { goAwayFrame, pingFrame } from './control-frames.ts'
 import { FrameDispatch, type FrameTarget } from './frame-dispatch.ts'
 import { FrameReader } from './frame-reader.ts'
 import { headFrames } from './head-frames.ts'
@@ -22,6 +21,7 @@ import { SendScheduler, type Transport } from './send-scheduler.ts'
 import type { SessionEvents, SessionOptions } from './session-options.ts'
 import { PeerSettings } from './settings.ts'
 import { Http2Stream, ignoring, type StreamHandler, type StreamHost } from './stream.ts'
+import { StreamResets } from './stream-resets.ts'
 import {
   CLIENT_PREFACE,
   ErrorCode,
@@ -51,8 +51,7 @@ export class Http2Session implements StreamHost, FrameTarget {
   readonly #windows: ReceiveWindows
   readonly #peer: PeerSettings
   readonly #streams = new Map<number, Http2Stream>()
-  readonly #resets: FrameBudget
-  readonly #lateResets: FrameBudget
+  readonly #resets: StreamResets
   readonly #preface: PrefaceReader | undefined
   #lastOwnId: number
   #lastPeerId = 0
@@ -79,8 +78,7 @@ export class Http2Session implements StreamHost, FrameTarget {
       connectionBytes: connectionWindowBytes,
       streamBytes: streamWindowBytes,
     })
-    this.#resets = streamResetBudget(nowMs)
-    this.#lateResets = lateResetBudget(nowMs)
+    this.#resets = new StreamResets(transport, this.#isServer, nowMs)
     this.#begin()
   }
 
@@ -169,7 +167,7 @@ export class Http2Session implements StreamHost, FrameTarget {
   }
 
   breakOff(stream: Http2Stream, code: number): void {
-    if (this.#streams.has(stream.id)) this.#transport.send(resetFrame(stream.id, code))
+    if (this.#streams.has(stream.id)) this.#resets.send(stream.id, code)
     this.#brokenOff(stream, code)
   }
 
@@ -181,7 +179,10 @@ export class Http2Session implements StreamHost, FrameTarget {
     if (this.#isOver) return
     this.#windows.received(windowBytes)
     const stream = this.#known(streamId)
-    if (stream === undefined) return
+    if (stream === undefined) {
+      this.#resets.refuseLate(streamId, ErrorCode.streamClosed)
+      return
+    }
     stream.receiveWindow -= windowBytes
     if (stream.isReceivingOver) this.#refuse(stream, ErrorCode.streamClosed)
     // Below nothing is where a window may be that has shrunk; the end of a body needs none.
@@ -202,7 +203,7 @@ export class Http2Session implements StreamHost, FrameTarget {
       return
     }
     const stream = this.#known(streamId)
-    if (stream === undefined) this.#onLateHead(fields)
+    if (stream === undefined) this.#onLateHead(streamId, fields)
     else if (stream.isReceivingOver) this.#refuse(stream, ErrorCode.streamClosed)
     else if (isTooLarge) this.#refuse(stream, ErrorCode.protocolError)
     else if (stream.hasHead) this.#onTrailers(stream, fields, isEnd)
@@ -218,8 +219,10 @@ export class Http2Session implements StreamHost, FrameTarget {
       return
     }
     const stream = this.#known(streamId)
-    if (stream === undefined) return
-    if (bytes === 0) this.#refuse(stream, ErrorCode.protocolError)
+    if (stream === undefined) {
+      // May be under way to a stream that is over, but not for nothing.
+      if (bytes === 0) this.#resets.refuseLate(streamId, ErrorCode.protocolError)
+    } else if (bytes === 0) this.#refuse(stream, ErrorCode.protocolError)
     else if (stream.sendWindow + bytes > MAX_WINDOW_BYTES) this.#refuse(stream, ErrorCode.flowControlError)
     else {
       stream.sendWindow += bytes
@@ -230,8 +233,7 @@ export class Http2Session implements StreamHost, FrameTarget {
   onReset(streamId: number, code: number): void {
     if (this.#isOver) return
     const stream = this.#known(streamId)
-    const isLate = stream === undefined && code === ErrorCode.noError
-    if (this.#isServer) (isLate ? this.#lateResets : this.#resets).spend()
+    this.#resets.received(code === ErrorCode.noError && stream?.isSendingOver !== false)
     if (stream === undefined) return
     // Servers may answer before they have read all, and say so in this way; clients have no reason to.
     if (this.#isServer || code !== ErrorCode.noError || !stream.isReceivingOver) this.#brokenOff(stream, code)
@@ -313,7 +315,7 @@ export class Http2Session implements StreamHost, FrameTarget {
 
   /** The peer has done wrong, on this stream alone. */
   #refuse(stream: Http2Stream, code: number): void {
-    if (this.#isServer) this.#resets.spend()
+    this.#resets.spend()
     this.breakOff(stream, code)
   }
 
@@ -330,13 +332,16 @@ export class Http2Session implements StreamHost, FrameTarget {
   #onRequest(streamId: number, fields: string[], isEnd: boolean, isTooLarge: boolean): void {
     this.#lastPeerId = streamId
     // Its client has been told that we take no more, or will see it in a moment, and may ask elsewhere.
-    if (this.#isLeaving) return
+    if (this.#isLeaving) {
+      this.#resets.remember(streamId)
+      return
+    }
     this.#lastServedId = streamId
     const facts = readRequestHead(fields)
     const isMalformed = typeof facts === 'string' || (isEnd && facts.contentLength > 0)
-    if (this.#streams.size >= this.#options.maxPeerStreams) this.#refuseNew(streamId, ErrorCode.refusedStream)
+    if (this.#streams.size >= this.#options.maxPeerStreams) this.#resets.refuse(streamId, ErrorCode.refusedStream)
     else if (isTooLarge) this.#refuseLarge(streamId, isEnd)
-    else if (isMalformed) this.#refuseNew(streamId, ErrorCode.protocolError)
+    else if (isMalformed) this.#resets.refuse(streamId, ErrorCode.protocolError)
     else this.#accept(streamId, fields, isEnd, facts.contentLength)
   }
 
@@ -349,16 +354,11 @@ export class Http2Session implements StreamHost, FrameTarget {
   }
 
   /** On a stream that is over: trailers may have been under way to it, but nothing that opens it. */
-  #onLateHead(fields: readonly string[]): void {
-    if (!this.#isServer) return
+  #onLateHead(streamId: number, fields: readonly string[]): void {
     this.#resets.spend()
-    if (fields[0]?.startsWith(':') === true)
+    if (this.#isServer && fields[0]?.startsWith(':') === true)
       throw new Http2Error(ErrorCode.protocolError, 'a request on a stream that is over')
-  }
-
-  #refuseNew(streamId: number, code: number): void {
-    this.#resets.spend()
-    this.#transport.send(resetFrame(streamId, code))
+    this.#resets.refuseLate(streamId, ErrorCode.streamClosed)
   }
 
   /** The client is told why: its head may be in order but for its size. */

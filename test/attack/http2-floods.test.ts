@@ -6,6 +6,7 @@ import {
   MAX_STREAM_RESETS_AT_ONCE,
   MAX_STREAM_RESETS_PER_SECOND,
 } from '../../src/http2/frame-budget.ts'
+import { MAX_REMEMBERED_RESETS } from '../../src/http2/stream-resets.ts'
 import {
   ACK,
   DATA,
@@ -138,6 +139,45 @@ describe('rapid resets', () => {
     }
     expect(victim.failureCode).toBeUndefined()
     expect(victim.end.session.openStreams).toBe(0)
+  })
+
+  it('resets without an error of streams that we have answered, and that we do not reset: the connection goes on', () => {
+    const victim = new Victim('server')
+    for (let count = 0; count < 3 * MAX_STREAM_RESETS_AT_ONCE; count++) {
+      victim.attack(head(2 * count + 1, postFields))
+      victim.end.streams[count]?.stream?.respond([':status', '403'], true)
+      victim.attack(resetStream(2 * count + 1, 0))
+    }
+    expect(victim.failureCode).toBeUndefined()
+    expect(victim.end.session.openStreams).toBe(0)
+  })
+
+  it('data on streams that the client has ended, without end: the connection ends', () => {
+    const victim = new Victim('server')
+    let id = 1
+    const attack = (): void => {
+      victim.attack(head(id, getFields, END_STREAM))
+      victim.end.streams.at(-1)?.stream?.respond([':status', '204'], true)
+      victim.attack(data(id, Buffer.alloc(1)))
+      id += 2
+    }
+    for (let count = 0; count < MAX_STREAM_RESETS_AT_ONCE; count++) attack()
+    expect(victim.failureCode).toBeUndefined()
+    attack()
+    expect(victim.failureCode).toBe('enhanceYourCalm')
+  })
+
+  it('what comes for a stream that we have reset is ignored as long as it can have been under way, then reset again', () => {
+    const victim = new Victim('server')
+    const ids = Array.from({ length: MAX_REMEMBERED_RESETS + 1 }, (_, index) => 2 * index + 1)
+    for (const id of ids) {
+      victim.attack(head(id, postFields))
+      victim.end.streams.at(-1)?.stream?.reset(8)
+    }
+    victim.answers()
+    for (const id of ids.toReversed()) victim.attack(data(id, Buffer.alloc(1)))
+    expect(victim.answers().map(({ type, streamId }) => [type, streamId])).toEqual([[RST_STREAM, 1]])
+    expect(victim.failureCode).toBeUndefined()
   })
 
   it.each([

@@ -34,7 +34,7 @@ import {
   windowUpdate,
 } from '../worlds/http2-naive.ts'
 import { contents, Victim } from '../worlds/http2-pair.ts'
-import { client, expectHealthy, okFields, server } from '../worlds/http2-victims.ts'
+import { client, expectHealthy, okFields, resetsIn, server } from '../worlds/http2-victims.ts'
 
 const bytes = (count: number): Buffer => Buffer.alloc(count)
 
@@ -220,8 +220,80 @@ describe('request streams out of order', () => {
       head(1, ['x-late', '1'], END_STREAM),
       resetStream(1, 8),
     )
+    expect(victim.answers().map(({ type }) => type)).toEqual([RST_STREAM])
     expect(victim.failureCode).toBeUndefined()
     expect(victim.end.streams).toHaveLength(2)
+  })
+
+  it('what was under way to a stream that was refused is ignored', () => {
+    const victim = server({ maxPeerStreams: 2 })
+    victim.attack(head(5, postFields), data(5, bytes(10)), head(5, ['x-late', '1'], END_STREAM))
+    expect(resetsIn(victim)).toEqual({ 5: 'refusedStream' })
+    expectHealthy(victim)
+  })
+})
+
+/** By a peer that has ended or reset the stream itself: nothing of its can have been under way. */
+const ends: readonly (readonly [string, () => Victim])[] = [
+  [
+    'it has ended, and we have answered',
+    () => {
+      const victim = server()
+      victim.attack(data(1, Buffer.alloc(0), END_STREAM))
+      victim.end.streams[0]?.stream?.respond(okFields, true)
+      return victim
+    },
+  ],
+  [
+    'it has reset',
+    () => {
+      const victim = server()
+      victim.attack(resetStream(1, ErrorCode.cancel))
+      return victim
+    },
+  ],
+  [
+    'it has answered, and we have ended',
+    () => {
+      const victim = client()
+      victim.attack(head(1, okFields, END_STREAM))
+      victim.end.streams[0]?.end()
+      return victim
+    },
+  ],
+]
+
+describe.each(ends)('frames of a peer on a stream that %s', (_, over) => {
+  it.each([
+    ['data', 'streamClosed', data(1, bytes(10))],
+    ['the end of data', 'streamClosed', data(1, bytes(0), END_STREAM)],
+    ['trailers', 'streamClosed', head(1, ['x-late', '1'], END_STREAM)],
+    ['a window update of nothing', 'protocolError', windowUpdate(1, 0)],
+  ])('%s: %s, once', (_name, code, frame) => {
+    const victim = over()
+    expect(victim.end.streams[0]?.isClosed).toBe(true)
+    victim.answers()
+    victim.attack(frame)
+    expect(resetsIn(victim)).toEqual({ 1: code })
+    victim.attack(frame)
+    expect(resetsIn(victim)).toEqual({})
+    expect(victim.failureCode).toBeUndefined()
+  })
+
+  it('a frame that comes in pieces is answered once', () => {
+    const victim = over()
+    victim.answers()
+    const frame = data(1, bytes(100))
+    victim.attack(frame.subarray(0, 50), frame.subarray(50))
+    expect(victim.answers().map(({ type }) => type)).toEqual([RST_STREAM])
+  })
+
+  it('windows, resets and priorities may be late', () => {
+    const victim = over()
+    victim.answers()
+    victim.attack(windowUpdate(1, 5), resetStream(1, 8), naiveFrame(PRIORITY, 0, 1, bytes(5)))
+    expect(victim.answers()).toEqual([])
+    expect(victim.failureCode).toBeUndefined()
   })
 })
 
