@@ -1,22 +1,35 @@
 import { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, it } from 'vitest'
+import {
+  data,
+  END_STREAM,
+  head,
+  naiveDecode,
+  postFields,
+  RST_STREAM,
+  resetStream,
+  settings,
+} from '../../test/worlds/http2-naive.ts'
 import { loudNet } from '../../test/worlds/loud-net.ts'
-import { CLIENT_PREFACE, FrameType, frame } from '../http2/wire.ts'
+import { CLIENT_PREFACE, ErrorCode, FrameType, frame } from '../http2/wire.ts'
 import { ManualClock } from '../telemetry/clock.ts'
+import type { StreamingExchange } from './exchange.ts'
 import { Http2Connection } from './http2-connection.ts'
-import { LAST_FRAMES_TIMEOUT_MS } from './limits.ts'
+import { EARLY_ANSWER_LINGER_MS, LAST_FRAMES_TIMEOUT_MS } from './limits.ts'
 import { UnsentAnswers } from './unsent-answers.ts'
 
 const atOnce = { add: (job: () => void): void => job() }
 
 /** A socket whose other end reads nothing until the test says so. */
 class HeldSocket extends Duplex {
+  readonly written: Buffer[] = []
   #goOn: (() => void) | undefined
 
   override _read(): void {}
 
-  override _write(_bytes: Buffer, _: BufferEncoding, done: () => void): void {
+  override _write(bytes: Buffer, _: BufferEncoding, done: () => void): void {
+    this.written.push(bytes)
     this.#goOn = done
   }
 
@@ -34,7 +47,10 @@ class HeldSocket extends Duplex {
   }
 }
 
-function connect(clock: ManualClock): { socket: HeldSocket; connection: Http2Connection } {
+function connect(
+  clock: ManualClock,
+  serve: (exchange: StreamingExchange) => void = () => {},
+): { socket: HeldSocket; connection: Http2Connection } {
   const socket = new HeldSocket()
   const unsent = new UnsentAnswers({ clock, stalled: () => {} }).open(atOnce, () => {})
   const options = {
@@ -43,7 +59,7 @@ function connect(clock: ManualClock): { socket: HeldSocket; connection: Http2Con
     net: loudNet(),
     unsent,
     pingMs: undefined,
-    serve: () => {},
+    serve,
   }
   return { socket, connection: new Http2Connection(socket as Duplex as TLSSocket, options) }
 }
@@ -81,5 +97,66 @@ describe('the end of a connection', () => {
     expect(socket.destroyed).toBe(false)
     await clock.advance(LAST_FRAMES_TIMEOUT_MS)
     expect(socket.destroyed).toBe(true)
+  })
+})
+
+describe('a client that is answered before it has sent its request', () => {
+  /** The resets that it gets, and how many requests are under way. */
+  async function answered(...more: Buffer[]) {
+    const clock = new ManualClock()
+    const exchanges: StreamingExchange[] = []
+    const { socket, connection } = connect(clock, (exchange) => {
+      exchanges.push(exchange)
+      exchange.respond(404, {}, Buffer.from('not here'))
+    })
+    socket.push(Buffer.concat([CLIENT_PREFACE, settings(), head(1, [...postFields, 'content-length', '8'])]))
+    await turn()
+    expect(connection.openStreams).toBe(0)
+    expect(exchanges.map(({ ending }) => ending.aborted)).toEqual([true])
+    for (const frames of more) socket.push(frames)
+    await turn()
+    const resets = async (): Promise<(readonly [id: number, code: number])[]> => {
+      socket.readAll()
+      await turn()
+      const { frames } = naiveDecode(Buffer.concat(socket.written))
+      const all = frames.filter(({ type }) => type === RST_STREAM)
+      return all.map(({ streamId, payload }) => [streamId, payload.readUInt32BE(0)])
+    }
+    return { clock, socket, resets }
+  }
+
+  it('may send the rest of it', async () => {
+    const { clock, resets } = await answered(data(1, Buffer.alloc(4)), data(1, Buffer.alloc(4), END_STREAM))
+    await clock.advance(EARLY_ANSWER_LINGER_MS)
+    expect(await resets()).toEqual([])
+  })
+
+  it('is told to stop after a while', async () => {
+    const { clock, resets } = await answered(data(1, Buffer.alloc(4)))
+    await clock.advance(EARLY_ANSWER_LINGER_MS - 1)
+    expect(await resets()).toEqual([])
+    await clock.advance(1)
+    expect(await resets()).toEqual([[1, ErrorCode.noError]])
+  })
+
+  it('is held to what it has announced', async () => {
+    const { clock, resets } = await answered(data(1, Buffer.alloc(9)))
+    await clock.advance(EARLY_ANSWER_LINGER_MS)
+    expect(await resets()).toEqual([[1, ErrorCode.protocolError]])
+  })
+
+  it('may break off itself', async () => {
+    const { clock, resets } = await answered(resetStream(1, ErrorCode.noError))
+    await clock.advance(EARLY_ANSWER_LINGER_MS)
+    expect(await resets()).toEqual([])
+  })
+
+  it('leaves nothing behind when its connection goes', async () => {
+    const { clock, socket } = await answered()
+    const before = clock.pending
+    socket.destroy()
+    await turn()
+    expect(clock.pending).toBeLessThan(before)
+    expect(clock.nextDueMs ?? Number.POSITIVE_INFINITY).toBeGreaterThan(EARLY_ANSWER_LINGER_MS)
   })
 })

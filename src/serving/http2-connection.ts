@@ -112,10 +112,11 @@ export class Http2Connection implements WatchedSession {
   }
 
   #begin(stream: Http2Stream, fields: readonly string[], hasBody: boolean): Http2Exchange {
-    const { peer, net } = this.#options
+    const { peer, net, clock } = this.#options
     const exchange = new Http2Exchange(stream, fields, {
       peer,
       hasBody,
+      clock,
       guard: (owner) => net.guard('request', () => this.#cut(owner)),
       date: this.#date,
       onClose: () => {

@@ -3,6 +3,7 @@ import { readResponseHead } from '../http2/head-rules.ts'
 import type { Http2Stream, StreamHandler } from '../http2/stream.ts'
 import { ErrorCode } from '../http2/wire.ts'
 import { callAll } from '../telemetry/call-all.ts'
+import type { Clock } from '../telemetry/clock.ts'
 import type { Guard } from '../telemetry/safety-net.ts'
 import type { ByteReader, ByteSource } from './byte-source.ts'
 import { Ending } from './ending.ts'
@@ -17,11 +18,13 @@ import {
 } from './exchange.ts'
 import { clientGone, readBody } from './request-body.ts'
 import { RequestBody } from './streamed-body.ts'
+import { UnreadRest } from './unread-rest.ts'
 
 export interface Http2ExchangeOptions {
   readonly peer: Peer
   readonly hasBody: boolean
   readonly guard: (exchange: Http2Exchange) => Guard
+  readonly clock: Clock
   /** Now, as HTTP writes it. */
   readonly date: () => string
   /** The stream is over. */
@@ -96,8 +99,9 @@ export class Http2Exchange implements StreamingExchange, StreamHandler, ByteSour
     return this.#response
   }
 
+  /** An answer that is complete stays so, though the client may still be sending. */
   abort(): void {
-    this.#stream.reset(ErrorCode.internalError)
+    if (!this.ending.aborted) this.#stream.reset(ErrorCode.internalError)
   }
 
   read(reader: ByteReader): void {
@@ -110,8 +114,9 @@ export class Http2Exchange implements StreamingExchange, StreamHandler, ByteSour
     }
   }
 
+  /** Not when the answer has gone: nobody reads what comes behind it. */
   pause(): void {
-    this.#stream.pause()
+    if (!this.ending.aborted) this.#stream.pause()
   }
 
   resume(): void {
@@ -140,10 +145,13 @@ export class Http2Exchange implements StreamingExchange, StreamHandler, ByteSour
     this.#response?.drain()
   }
 
-  /** A client that goes on sending after its answer would keep the stream open as long as it likes. */
+  /** The exchange is over with its answer, also where the client still sends. */
   onSent(): void {
-    if (!this.#stream.isReceivingOver) this.#stream.reset(ErrorCode.noError)
-    else this.cancel()
+    if (this.#stream.isReceivingOver) this.cancel()
+    else {
+      this.#stream.handTo(new UnreadRest(this.#stream, this.#options.clock))
+      this.onClose()
+    }
   }
 
   onClose(): void {

@@ -17,8 +17,9 @@ export const BODY_TIMEOUT_MS = 65_000
 /** HTTP/1.1: how often the two limits above are looked at, and so how far they may be exceeded. */
 export const CONNECTION_CHECK_MS = 5_000
 /**
- * HTTP/1.1: how long a client that has been answered may go on sending its request before the connection is closed. Closing at
- * once resets it, which may overtake the answer. As kube-apiserver has it.
+ * How long a client that has been answered may go on sending its request before the connection is closed, or the stream of
+ * HTTP/2 reset. HTTP/1.1: closing at once resets it, which may overtake the answer; as kube-apiserver has it. HTTP/2: some clients
+ * take any reset for a failure, and most have sent all by then.
  */
 export const EARLY_ANSWER_LINGER_MS = 500
 /** Bytes of answers that wait for the client of one connection: some large lists. Its further requests wait until it has read. */
