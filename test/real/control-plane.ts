@@ -28,7 +28,7 @@ const run = promisify(execFile)
 
 export { peersDirectory }
 
-export type Peer = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl' | 'kubelet'
+export type Peer = 'etcd' | 'h2spec' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl' | 'kubelet'
 
 export interface ControlPlane {
   /** `https://127.0.0.1:port` */

@@ -11,6 +11,7 @@ describe('the peers', () => {
     expect(programs.toSorted()).toEqual([
       'e2e.test',
       'etcd',
+      'h2spec',
       'konnectivity-agent',
       'konnectivity-server',
       'konnectivity-test-client',

@@ -50,6 +50,12 @@ const kubernetesVersionFlags: readonly string[] = [
   `-X ${versionPackage}.gitMinor=${minor}`,
 ]
 
+const h2specRequirements: readonly string[] = [
+  'github.com/fatih/color@v1.19.0',
+  'github.com/spf13/cobra@v1.10.2',
+  'golang.org/x/net@v0.56.0',
+]
+
 const kubernetesCommand = (name: string): PeerProgram => ({ name, goPackage: `k8s.io/kubernetes/cmd/${name}` })
 
 export const peerGroups: readonly PeerGroup[] = [
@@ -90,6 +96,16 @@ export const peerGroups: readonly PeerGroup[] = [
     version: stagingVersion,
     programs: [{ name: 'sample-apiserver', goPackage: 'k8s.io/sample-apiserver' }],
     replacements: () => [],
+  },
+  {
+    name: 'h2spec',
+    goModule: 'github.com/summerwind/h2spec',
+    // The newest that the module proxy lists: tags behind it are no versions for Go.
+    version: 'v2.2.1+incompatible',
+    programs: [{ name: 'h2spec', goPackage: 'github.com/summerwind/h2spec/cmd/h2spec' }],
+    // It has no go.mod, so that Go would take the newest of the day.
+    replacements: () =>
+      h2specRequirements.map((module) => ({ path: module.slice(0, module.indexOf('@')), by: module })),
   },
   {
     name: 'e2e',
