@@ -19,7 +19,8 @@ import { Http2Connection } from './http2-connection.ts'
 import { EARLY_ANSWER_LINGER_MS, LAST_FRAMES_TIMEOUT_MS } from './limits.ts'
 import { UnsentAnswers } from './unsent-answers.ts'
 
-const atOnce = { add: (job: () => void): void => job() }
+/** Not before all that came in one piece has been read. */
+const nextTick = { add: (job: () => void): void => process.nextTick(job) }
 
 /** A socket whose other end reads nothing until the test says so. */
 class HeldSocket extends Duplex {
@@ -52,7 +53,7 @@ function connect(
   serve: (exchange: StreamingExchange) => void = () => {},
 ): { socket: HeldSocket; connection: Http2Connection } {
   const socket = new HeldSocket()
-  const unsent = new UnsentAnswers({ clock, stalled: () => {} }).open(atOnce, () => {})
+  const unsent = new UnsentAnswers({ clock, stalled: () => {} }).open(nextTick, () => {})
   const options = {
     peer: { address: '', certificates: [] },
     clock,
