@@ -1,8 +1,8 @@
 /** The API server as one part of a process: keys, store, objects, port. */
 import { join } from 'node:path'
 import type { Registry } from 'prom-client'
+import type { Listener } from '../http/server/listener.ts'
 import { keyExposure } from '../identity/key-exposure.ts'
-import type { Listener } from '../serving/listener.ts'
 import type { Clock } from '../telemetry/clock.ts'
 import type { HealthChecks } from '../telemetry/health.ts'
 import type { Part, RunningPart } from '../telemetry/lifecycle.ts'

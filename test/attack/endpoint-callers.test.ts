@@ -4,9 +4,9 @@ import { Agent, request as httpsRequest } from 'node:https'
 import type { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { REQUEST_STALL_MS } from '../../src/edge/endpoint/request-progress.ts'
+import { IDLE_CONNECTION_MS, MAX_REQUEST_HEADER_BYTES, MAX_UNANSWERED_PINGS } from '../../src/http/server/limits.ts'
 import { certificatePem } from '../../src/identity/certificate.ts'
 import { nodeSubject } from '../../src/identity/node-name.ts'
-import { IDLE_CONNECTION_MS, MAX_REQUEST_HEADER_BYTES, MAX_UNANSWERED_PINGS } from '../../src/serving/limits.ts'
 import { ManualClock } from '../../src/telemetry/clock.ts'
 import {
   answer,

@@ -3,9 +3,9 @@
  * header: whatever step it stands for throws, or rejects, where it would have done its work.
  */
 import { expect } from 'vitest'
-import type { Exchange, ResponseStream } from '../../src/serving/exchange.ts'
-import { Http1Exchange } from '../../src/serving/http1-exchange.ts'
-import { Http2Exchange } from '../../src/serving/http2-exchange.ts'
+import type { Exchange, ResponseStream } from '../../src/http/server/exchange.ts'
+import { Http1Exchange } from '../../src/http/server/http1-exchange.ts'
+import { Http2Exchange } from '../../src/http/server/http2-exchange.ts'
 
 export const VICTIM = 'x-victim'
 

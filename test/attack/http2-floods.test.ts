@@ -5,8 +5,8 @@ import {
   MAX_IDLE_FRAMES_PER_SECOND,
   MAX_STREAM_RESETS_AT_ONCE,
   MAX_STREAM_RESETS_PER_SECOND,
-} from '../../src/http2/frame-budget.ts'
-import { MAX_REMEMBERED_RESETS } from '../../src/http2/stream-resets.ts'
+} from '../../src/http/http2/frame-budget.ts'
+import { MAX_REMEMBERED_RESETS } from '../../src/http/http2/stream-resets.ts'
 import {
   ACK,
   DATA,

@@ -3,7 +3,7 @@
  * `http2-messages.test.ts`, and what comes without end in `http2-floods.test.ts`.
  */
 import { describe, expect, it } from 'vitest'
-import { ErrorCode } from '../../src/http2/wire.ts'
+import { ErrorCode } from '../../src/http/http2/wire.ts'
 import {
   ACK,
   block,

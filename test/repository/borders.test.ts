@@ -83,7 +83,7 @@ describe('the checker, on planted sources', () => {
 
   it('says where and what', () => {
     expect(planted('src/hub/a.ts', "\nimport { x } from '../edge/agent.ts'")).toEqual([
-      'src/hub/a.ts:3: hub imports src/edge/agent.ts; it may import only protocol, kube, identity, network, http2, serving, tunnel, telemetry',
+      'src/hub/a.ts:3: hub imports src/edge/agent.ts; it may import only protocol, kube, identity, network, http, tunnel, telemetry',
     ])
   })
 

@@ -6,7 +6,7 @@ import { posix } from 'node:path'
 import { type SourceText, splitSource } from './source-text.ts'
 
 /** What the files of each folder of `src/` may import besides their own folder. */
-const FOUNDATIONS = ['protocol', 'kube', 'identity', 'network', 'http2', 'serving', 'tunnel', 'telemetry']
+const FOUNDATIONS = ['protocol', 'kube', 'identity', 'network', 'http', 'tunnel', 'telemetry']
 const ROLES = ['hub', 'edge', 'apiserver', 'extension']
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   telemetry: [],
@@ -14,8 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   kube: ['telemetry'],
   identity: ['telemetry'],
   network: ['identity', 'telemetry'],
-  http2: ['telemetry'],
-  serving: ['http2', 'identity', 'telemetry'],
+  http: ['identity', 'telemetry'],
   tunnel: ['protocol', 'telemetry'],
   hub: FOUNDATIONS,
   edge: FOUNDATIONS,

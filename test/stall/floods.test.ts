@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { connect, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { CLIENT_PREFACE, Flag, FrameType, frame } from '../../src/http2/wire.ts'
+import { CLIENT_PREFACE, Flag, FrameType, frame } from '../../src/http/http2/wire.ts'
 import { expectShortTurnsDuring } from './limit.ts'
 import { MeteredServer } from './metered-server.ts'
 

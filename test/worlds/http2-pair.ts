@@ -2,12 +2,12 @@
  * Two HTTP/2 sessions with a wire between them that a test moves by hand, cut wherever it likes. Every byte of a body is a
  * function of its place, so that readers check contents without a copy; and every end checks what its handler is told.
  */
-import type { Transport } from '../../src/http2/send-scheduler.ts'
-import { Http2Session } from '../../src/http2/session.ts'
-import type { SessionOptions } from '../../src/http2/session-options.ts'
-import type { Http2Stream, StreamHandler } from '../../src/http2/stream.ts'
-import type { Http2Error } from '../../src/http2/wire.ts'
-import { ErrorCode } from '../../src/http2/wire.ts'
+import type { Transport } from '../../src/http/http2/send-scheduler.ts'
+import { Http2Session } from '../../src/http/http2/session.ts'
+import type { SessionOptions } from '../../src/http/http2/session-options.ts'
+import type { Http2Stream, StreamHandler } from '../../src/http/http2/stream.ts'
+import type { Http2Error } from '../../src/http/http2/wire.ts'
+import { ErrorCode } from '../../src/http/http2/wire.ts'
 import {
   getFields,
   type NaiveFrame,

@@ -1,6 +1,6 @@
 /** Sessions under attack with a stream that must not suffer from it. */
 import { expect } from 'vitest'
-import type { SessionOptions } from '../../src/http2/session-options.ts'
+import type { SessionOptions } from '../../src/http/http2/session-options.ts'
 import { data, END_STREAM, getFields, HEADERS, head, postFields, RST_STREAM } from './http2-naive.ts'
 import { contents, nameOf, Victim } from './http2-pair.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { RequestHeaders } from '../../http/server/exchange.ts'
 import { parseRequestInfo } from '../../kube/request-info.ts'
 import { badRequest } from '../../kube/status/request-errors.ts'
 import type { ApiError } from '../../kube/status/status.ts'
-import { RequestHeaders } from '../../serving/exchange.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import { auditEvent } from './event.ts'
 

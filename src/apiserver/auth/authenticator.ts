@@ -1,5 +1,5 @@
 /** One way of proving who calls. */
-import type { Exchange } from '../../serving/exchange.ts'
+import type { Exchange } from '../../http/server/exchange.ts'
 import type { UserInfo } from './user.ts'
 
 export type Authentication =

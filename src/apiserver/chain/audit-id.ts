@@ -1,6 +1,6 @@
 /** Gives every request an id that the response and the audit log carry; a client may bring its own. */
 import { randomUUID } from 'node:crypto'
-import { legalHeaderValue } from '../../serving/legal-headers.ts'
+import { legalHeaderValue } from '../../http/server/legal-headers.ts'
 import type { Filter } from './handler.ts'
 
 /** Longer ids are cut, so that a client cannot blow up the log. kube-apiserver cuts them there too, and sends back the whole. */

@@ -1,8 +1,9 @@
 /** The one signature of everything that a request passes through. */
+
+import type { Exchange, ResponseHeaders } from '../../http/server/exchange.ts'
 import type { RequestInfo } from '../../kube/request-info.ts'
 import type { RequestQuery } from '../../kube/request-query.ts'
 import type { Status } from '../../kube/status/status.ts'
-import type { Exchange, ResponseHeaders } from '../../serving/exchange.ts'
 import type { Decision } from '../auth/authorizer.ts'
 import type { UserInfo } from '../auth/user.ts'
 

@@ -2,9 +2,10 @@
  * Lets a caller act as somebody else, if the policy allows it to impersonate each part of that identity. The answer is what
  * the other would get; the log keeps who really asked.
  */
+
+import type { RequestHeaders } from '../../http/server/exchange.ts'
 import type { RequestInfo } from '../../kube/request-info.ts'
 import { badRequest } from '../../kube/status/request-errors.ts'
-import type { RequestHeaders } from '../../serving/exchange.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { Turns } from '../../telemetry/turns.ts'
 import { readExtra } from '../auth/authn/extra-headers.ts'

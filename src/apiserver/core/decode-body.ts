@@ -1,4 +1,6 @@
 /** A request body as an object of the kind it is sent for: decoded, of the right type, with unknown fields reported. */
+
+import { BodyTooLargeError } from '../../http/server/exchange.ts'
 import { parseJson } from '../../kube/codec/json.ts'
 import { decodeMessage, decodeProtobuf, encodeMessage } from '../../kube/codec/object-codec.ts'
 import { negotiateBody } from '../../kube/negotiation-body.ts'
@@ -8,7 +10,6 @@ import type { Encoding } from '../../kube/representation.ts'
 import type { MessageType } from '../../kube/schema/schema.ts'
 import { badRequest, requestEntityTooLarge } from '../../kube/status/request-errors.ts'
 import { ApiError } from '../../kube/status/status.ts'
-import { BodyTooLargeError } from '../../serving/exchange.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import { isEmbeddedKind, withEmbeddedKinds } from '../kinds/embedded-kinds.ts'
 import { parseYamlBody } from './decode-yaml.ts'

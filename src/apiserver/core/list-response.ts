@@ -1,7 +1,8 @@
 /** Sends a list: a short one at once, a long one as fast as the client reads it, so that nobody's lists fill the memory. */
+
+import type { ResponseHeaders } from '../../http/server/exchange.ts'
 import type { ListMeta } from '../../kube/objects.ts'
 import { notAcceptable } from '../../kube/status/request-errors.ts'
-import type { ResponseHeaders } from '../../serving/exchange.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { Turns } from '../../telemetry/turns.ts'
 import type { RequestContext } from '../chain/handler.ts'

@@ -2,7 +2,7 @@
  * The frames that wait for one watcher. The stream takes as much as the client reads; what does not fit waits here, up to
  * a limit, and a client that falls behind further is cut off: it will list again, and nobody else notices.
  */
-import type { ResponseStream } from '../../serving/exchange.ts'
+import type { ResponseStream } from '../../http/server/exchange.ts'
 
 /** A client that is this far behind is better served by a new list. */
 export const MAX_WATCH_QUEUE_BYTES = 32 * 1024 * 1024

@@ -3,8 +3,8 @@
  * length; what is long is compressed on the way where the client takes that.
  */
 import { createGzip } from 'node:zlib'
-import { drained } from '../../serving/drained.ts'
-import type { ResponseHeaders, ResponseStream } from '../../serving/exchange.ts'
+import { drained } from '../../http/body/drained.ts'
+import type { ResponseHeaders, ResponseStream } from '../../http/server/exchange.ts'
 import type { Turns } from '../../telemetry/turns.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import { acceptsGzip, compressedHeaders, GZIP_LEVEL, MIN_GZIP_BYTES, respond, respondStream } from './respond.ts'

@@ -1,8 +1,8 @@
 /** Sends what a handler decided: the headers of the request's life, its warnings, compression where it pays. */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type { ResponseHeaders, ResponseStream } from '../../serving/exchange.ts'
-import { legalHeaders } from '../../serving/legal-headers.ts'
+import type { ResponseHeaders, ResponseStream } from '../../http/server/exchange.ts'
+import { legalHeaders } from '../../http/server/legal-headers.ts'
 import type { RequestContext } from '../chain/handler.ts'
 
 /** Below this size compression costs more than it saves; API servers use the same border. */

@@ -4,7 +4,7 @@
 import { AUTHORIZATION_MODES, DEFAULT_AUTHORIZATION_MODES } from '../../apiserver/auth/mode-names.ts'
 import { DEFAULT_CONNECTIONS_PER_ADDRESS } from '../../apiserver/connection-limit.ts'
 import { REPLACEABLE_CONTROLLERS } from '../../apiserver/controllers/replaceable.ts'
-import { MAX_CONNECTIONS } from '../../serving/limits.ts'
+import { MAX_CONNECTIONS } from '../../http/server/limits.ts'
 import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, optional, type Role, type ValuesOf } from './option.ts'
 import { filePath, integer, listenAddress, listOf, oneOf, onOff, orderOf, outputPath, text } from './values.ts'

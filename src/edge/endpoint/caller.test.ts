@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { RequestHeaders } from '../../serving/exchange.ts'
+import { RequestHeaders } from '../../http/server/exchange.ts'
 import { callerOf } from './caller.ts'
 
 const absent = { kind: 'absent' } as const

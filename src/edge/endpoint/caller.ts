@@ -3,8 +3,8 @@
  * token is worth only the API server says.
  */
 import { hash } from 'node:crypto'
+import type { RequestHeaders } from '../../http/server/exchange.ts'
 import { badRequest, unauthorized } from '../../kube/status/request-errors.ts'
-import type { RequestHeaders } from '../../serving/exchange.ts'
 import type { CertificateVerdict } from './client-certificate.ts'
 
 export type Caller =

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import type { Peer } from '../../http/server/exchange.ts'
 import type { Certificate } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import {
@@ -9,7 +10,6 @@ import {
 } from '../../identity/issue.ts'
 import { generateKeys } from '../../identity/keys.ts'
 import { nodeSubject } from '../../identity/node-name.ts'
-import type { Peer } from '../../serving/exchange.ts'
 import { ManualClock } from '../../telemetry/clock.ts'
 import { CERTIFICATE_REFUSAL_MS, ClientCertificates } from './client-certificate.ts'
 

@@ -3,12 +3,13 @@
  * in `identity/verify.ts`; nothing is concluded from what the TLS library thought of it. The certificate of another node,
  * or of a person, is refused: its requests would go up under this node's certificate.
  */
+
+import type { Peer } from '../../http/server/exchange.ts'
 import { type Certificate, parseCertificate } from '../../identity/certificate.ts'
 import { formatName } from '../../identity/distinguished-name.ts'
 import { IdentityError } from '../../identity/errors.ts'
 import { nodeOfSubject } from '../../identity/node-name.ts'
 import { verifyCertificate } from '../../identity/verify.ts'
-import type { Peer } from '../../serving/exchange.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 
 export type CertificateVerdict =

@@ -4,10 +4,10 @@
  * dropping a connection.
  */
 import type { Registry } from 'prom-client'
+import { Listener, type TlsFiles } from '../../http/server/listener.ts'
+import { stalledReaderLog } from '../../http/server/stalled-reader-log.ts'
 import { type Certificate, certificatePem } from '../../identity/certificate.ts'
 import type { CertificatePair } from '../../identity/pair-file.ts'
-import { Listener, type TlsFiles } from '../../serving/listener.ts'
-import { stalledReaderLog } from '../../serving/stalled-reader-log.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
 import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'

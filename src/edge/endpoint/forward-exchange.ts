@@ -3,8 +3,9 @@
  * takes the other with it: a client that leaves ends its request upstream at once, and an answer that breaks off is cut
  * off for the client too, so that no half of a list looks like a whole one.
  */
-import type { ResponseHeaders, StreamingExchange } from '../../serving/exchange.ts'
-import type { RequestBody } from '../../serving/streamed-body.ts'
+
+import type { RequestBody } from '../../http/body/streamed-body.ts'
+import type { ResponseHeaders, StreamingExchange } from '../../http/server/exchange.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { FilterPlan, FilterRequest } from '../filters/filter-plan.ts'
 import { answerSource } from '../upstream/answer-source.ts'

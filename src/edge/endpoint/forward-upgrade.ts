@@ -3,7 +3,7 @@
  * switched, bytes pass both ways unread, each half ends by itself, and what breaks on one side is cut on the other.
  */
 import type { Duplex } from 'node:stream'
-import type { UpgradeExchange } from '../../serving/exchange.ts'
+import type { UpgradeExchange } from '../../http/server/exchange.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { EndpointMetrics } from './endpoint-metrics.ts'
 import { upgradeWithBody } from './own-answers.ts'

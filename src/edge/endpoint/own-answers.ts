@@ -1,8 +1,9 @@
 /** What the endpoint itself answers, always as a Status: what kubectl prints and what clients act on. */
+
+import type { Exchange } from '../../http/server/exchange.ts'
 import { serviceUnavailable, tooManyRequests } from '../../kube/status/availability-errors.ts'
 import { ApiError } from '../../kube/status/status.ts'
 import { toHttp } from '../../kube/status/to-http.ts'
-import type { Exchange } from '../../serving/exchange.ts'
 import { UpstreamError } from '../upstream/upstream.ts'
 import { brokeOff } from '../upstream/upstream-error.ts'
 import type { Refused } from './caller-limits.ts'

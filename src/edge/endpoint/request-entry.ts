@@ -1,4 +1,6 @@
 /** What is found out about a request before anything is done with it: who calls, for what, and by which connections. */
+
+import type { Exchange } from '../../http/server/exchange.ts'
 import {
   isLongRunning,
   type RequestInfo,
@@ -8,7 +10,6 @@ import {
 } from '../../kube/request-info.ts'
 import type { RequestQuery } from '../../kube/request-query.ts'
 import { ApiError } from '../../kube/status/status.ts'
-import type { Exchange } from '../../serving/exchange.ts'
 import type { PoolName } from '../upstream/upstream.ts'
 import type { AcceptedTokens } from './accepted-tokens.ts'
 import { type Caller, callerOf } from './caller.ts'

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { type Peer, RequestHeaders } from '../../http/server/exchange.ts'
 import { MAX_REQUEST_TARGET_LENGTH } from '../../kube/request-info.ts'
-import { type Peer, RequestHeaders } from '../../serving/exchange.ts'
 import { checkTarget, clientHeaders, dropConnectionHeaders, upstreamHeaders, upstreamTrailers } from './request-head.ts'
 
 const peer = (address: string): Peer => ({ address, certificates: [] })

@@ -2,10 +2,11 @@
  * The head of a request on its way up: what belongs to the client's connection stays behind, identities that only a trusted
  * front proxy may claim are taken away, and what two readers could read differently is refused.
  */
+
+import type { HeaderList, Peer, RequestHeaders, ResponseHeaders } from '../../http/server/exchange.ts'
 import { MAX_REQUEST_TARGET_LENGTH } from '../../kube/request-info.ts'
 import { badRequest } from '../../kube/status/request-errors.ts'
 import { isSpecialAddress } from '../../network/special-address.ts'
-import type { HeaderList, Peer, RequestHeaders, ResponseHeaders } from '../../serving/exchange.ts'
 
 /** Belongs to one connection, or is set anew for the next one. `expect` was answered by us; bodies go up as they come. */
 const ofOneConnection: ReadonlySet<string> = new Set([

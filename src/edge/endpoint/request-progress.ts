@@ -2,7 +2,7 @@
  * Gives up on clients that stop in the middle of a body. How long a whole body may take is nobody's business: an upload
  * that moves is let go on, however slow the link makes it.
  */
-import type { RequestBody } from '../../serving/streamed-body.ts'
+import type { RequestBody } from '../../http/body/streamed-body.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 
 /** As long as an API server would wait for an answer of its own. */

@@ -2,7 +2,7 @@
  * What one request was and came to, gathered while it runs and told to the metrics once, when it is over; and what is to be
  * done then. One listener for a whole request: each more costs as much as all the rest of this file.
  */
-import type { StreamingExchange } from '../../serving/exchange.ts'
+import type { StreamingExchange } from '../../http/server/exchange.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Ticket } from './caller-limits.ts'
 import type { EndpointMetrics } from './endpoint-metrics.ts'

@@ -2,8 +2,9 @@
  * The way of a request through the endpoint: who calls, whether this caller may ask for more now, then up. Every request
  * ends here exactly once, whatever became of it.
  */
+
+import type { Exchange, StreamingExchange, UpgradeExchange } from '../../http/server/exchange.ts'
 import { ApiError } from '../../kube/status/status.ts'
-import type { Exchange, StreamingExchange, UpgradeExchange } from '../../serving/exchange.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Upstream } from '../upstream/upstream.ts'

@@ -3,8 +3,8 @@
  * it has ended above, and is cut off where it was cut off above, unless it is a watch between two events. Goes with every
  * request: what is kept and made here counts.
  */
-import type { ByteSource } from '../../serving/byte-source.ts'
-import type { ResponseHeaders, StreamedResponse, StreamingExchange } from '../../serving/exchange.ts'
+import type { ByteSource } from '../../http/body/byte-source.ts'
+import type { ResponseHeaders, StreamedResponse, StreamingExchange } from '../../http/server/exchange.ts'
 import { answerSource } from '../upstream/answer-source.ts'
 import { type HeaderPairs, type UpstreamAnswer, UpstreamError } from '../upstream/upstream.ts'
 import type { RequestRecord } from './request-record.ts'

@@ -3,7 +3,7 @@
  * client never takes half a list for a whole one.
  */
 import { Readable } from 'node:stream'
-import type { ByteSource } from '../../serving/byte-source.ts'
+import type { ByteSource } from '../../http/body/byte-source.ts'
 import { guardEmitter } from '../../telemetry/guarded-emitter.ts'
 
 /** Bytes held between the API server's connection and the client's: a few frames. */

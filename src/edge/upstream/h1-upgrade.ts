@@ -5,7 +5,7 @@
 import { type ClientRequest, type IncomingMessage, request as startRequest } from 'node:http'
 import { isIPv6 } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { headerListOf } from '../../serving/exchange.ts'
+import { headerListOf } from '../../http/server/exchange.ts'
 import { AnswerBody } from './answer-body.ts'
 import { answerSource } from './answer-source.ts'
 import type { SecuredConnection } from './api-server-connection.ts'

@@ -1,9 +1,10 @@
 /** One request and its answer on an HTTP/2 connection. */
-import type { Http2Session } from '../../http2/session.ts'
-import type { Http2Stream, StreamHandler } from '../../http2/stream.ts'
-import { ErrorCode, errorName } from '../../http2/wire.ts'
-import type { ByteReader, ByteSource } from '../../serving/byte-source.ts'
-import { headerListOf } from '../../serving/exchange.ts'
+
+import type { ByteReader, ByteSource } from '../../http/body/byte-source.ts'
+import type { Http2Session } from '../../http/http2/session.ts'
+import type { Http2Stream, StreamHandler } from '../../http/http2/stream.ts'
+import { ErrorCode, errorName } from '../../http/http2/wire.ts'
+import { headerListOf } from '../../http/server/exchange.ts'
 import { AnswerBody } from './answer-body.ts'
 import { RequestSending } from './request-sending.ts'
 import { type HeaderPairs, type UpstreamAnswer, UpstreamError, type UpstreamRequest } from './upstream.ts'

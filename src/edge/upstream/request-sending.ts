@@ -1,6 +1,6 @@
 /** The body of a request on its way up, as fast as the API server takes it. */
 import type { Readable } from 'node:stream'
-import type { Http2Stream } from '../../http2/stream.ts'
+import type { Http2Stream } from '../../http/http2/stream.ts'
 import type { UpstreamRequest } from './upstream.ts'
 
 export class RequestSending {

@@ -3,8 +3,8 @@
  * carry themselves, because an API server prefers the certificate of a connection over the token of a request.
  */
 import type { Duplex, Readable } from 'node:stream'
-import type { ByteSource } from '../../serving/byte-source.ts'
-import type { Cancellation } from '../../serving/ending.ts'
+import type { ByteSource } from '../../http/body/byte-source.ts'
+import type { Cancellation } from '../../http/server/ending.ts'
 
 /**
  * Which credential the connection itself carries; connections of different pools never mix. `node`: the node's Kubernetes

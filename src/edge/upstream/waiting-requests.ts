@@ -1,5 +1,5 @@
 /** Requests that wait for a stream, first come first served: bounded in number and in time. */
-import type { Cancellation } from '../../serving/ending.ts'
+import type { Cancellation } from '../../http/server/ending.ts'
 import type { Clock } from '../../telemetry/clock.ts'
 import { type PoolName, UpstreamError } from './upstream.ts'
 

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { LISTEN_RETRY_MS } from '../../../src/edge/endpoint/endpoint.ts'
 import type { AnswerHead, FilteredBody, FilterPlan } from '../../../src/edge/filters/filter-plan.ts'
 import { UpstreamError } from '../../../src/edge/upstream/upstream.ts'
+import { TCP_KEEPALIVE_MS } from '../../../src/http/server/limits.ts'
 import { tooManyRequests } from '../../../src/kube/status/availability-errors.ts'
-import { TCP_KEEPALIVE_MS } from '../../../src/serving/limits.ts'
 import { ManualClock, systemClock } from '../../../src/telemetry/clock.ts'
 import { answer, askHttp2, type EndpointWorld, startEndpoint, text } from '../../worlds/endpoint-world.ts'
 

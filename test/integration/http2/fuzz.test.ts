@@ -1,9 +1,9 @@
 /** Garbage, and what was in order until it was damaged: the session ends with a reason or goes on, and never does harm. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Http2Session } from '../../../src/http2/session.ts'
-import type { Http2Stream, StreamHandler } from '../../../src/http2/stream.ts'
-import type { Http2Error } from '../../../src/http2/wire.ts'
+import { Http2Session } from '../../../src/http/http2/session.ts'
+import type { Http2Stream, StreamHandler } from '../../../src/http/http2/stream.ts'
+import type { Http2Error } from '../../../src/http/http2/wire.ts'
 import { getFields, naiveDecode, naiveFrame, postFields, preface, settings } from '../../worlds/http2-naive.ts'
 import { defaultOptions, HandTransport, Pair, type Side } from '../../worlds/http2-pair.ts'
 

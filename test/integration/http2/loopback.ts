@@ -2,11 +2,11 @@
 import { once } from 'node:events'
 import http2, { type ClientHttp2Session, type ClientHttp2Stream, type Http2Server } from 'node:http2'
 import net, { type AddressInfo, type Socket } from 'node:net'
-import type { Http2Session } from '../../../src/http2/session.ts'
-import type { SessionEvents, SessionOptions } from '../../../src/http2/session-options.ts'
-import { SocketTransport } from '../../../src/http2/socket-transport.ts'
-import type { Http2Stream, StreamHandler } from '../../../src/http2/stream.ts'
-import type { Http2Error } from '../../../src/http2/wire.ts'
+import type { Http2Session } from '../../../src/http/http2/session.ts'
+import type { SessionEvents, SessionOptions } from '../../../src/http/http2/session-options.ts'
+import { SocketTransport } from '../../../src/http/http2/socket-transport.ts'
+import type { Http2Stream, StreamHandler } from '../../../src/http/http2/stream.ts'
+import type { Http2Error } from '../../../src/http/http2/wire.ts'
 import { defaultOptions } from '../../worlds/http2-pair.ts'
 
 const open: { destroy(): unknown }[] = []

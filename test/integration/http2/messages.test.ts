@@ -1,6 +1,6 @@
 /** Requests and answers that are malformed, each by its name: the stream ends with the right code, and the others go on. */
 import { describe, expect, it } from 'vitest'
-import { ErrorCode } from '../../../src/http2/wire.ts'
+import { ErrorCode } from '../../../src/http/http2/wire.ts'
 import {
   DATA,
   data,

@@ -4,7 +4,7 @@
  */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ErrorCode } from '../../../src/http2/wire.ts'
+import { ErrorCode } from '../../../src/http/http2/wire.ts'
 import { other, Pair, type Side, type StreamEnd } from '../../worlds/http2-pair.ts'
 
 const side = fc.constantFrom<Side>('client', 'server')

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { constants } from 'node:http2'
 import { afterEach, describe, expect, it } from 'vitest'
-import { ErrorCode } from '../../../src/http2/wire.ts'
+import { ErrorCode } from '../../../src/http/http2/wire.ts'
 import { contents } from '../../worlds/http2-pair.ts'
 import { answerOf, closeAll, nodeClient, type OurStream } from './loopback.ts'
 

@@ -1,7 +1,7 @@
 /** Two sessions that behave: what handlers may do from within, and how streams and connections end. */
 import { describe, expect, it } from 'vitest'
-import { MAX_UNSENT_STREAM_BYTES } from '../../../src/http2/stream.ts'
-import { ErrorCode } from '../../../src/http2/wire.ts'
+import { MAX_UNSENT_STREAM_BYTES } from '../../../src/http/http2/stream.ts'
+import { ErrorCode } from '../../../src/http/http2/wire.ts'
 import { exchange, Pair, pour } from '../../worlds/http2-pair.ts'
 
 const ok = [':status', '200']

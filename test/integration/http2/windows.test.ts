@@ -1,7 +1,7 @@
 /** Two sessions that behave: windows that change under way, and whose turn it is. */
 import { describe, expect, it } from 'vitest'
-import { MAX_UNSENT_STREAM_BYTES } from '../../../src/http2/stream.ts'
-import { ErrorCode } from '../../../src/http2/wire.ts'
+import { MAX_UNSENT_STREAM_BYTES } from '../../../src/http/http2/stream.ts'
+import { ErrorCode } from '../../../src/http/http2/wire.ts'
 import { DATA, naiveDecode } from '../../worlds/http2-naive.ts'
 import { exchange, Pair, pour } from '../../worlds/http2-pair.ts'
 

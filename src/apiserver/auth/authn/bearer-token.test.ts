@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { RequestHeaders } from '../../../serving/exchange.ts'
+import { RequestHeaders } from '../../../http/server/exchange.ts'
 import { bearerToken } from './bearer-token.ts'
 
 function tokenIn(...pairs: [string, string][]): string | undefined {

@@ -1,5 +1,5 @@
 /** The bearer token of a request, wherever it may stand, read as kube-apiserver reads it. */
-import type { RequestHeaders } from '../../../serving/exchange.ts'
+import type { RequestHeaders } from '../../../http/server/exchange.ts'
 
 /** Browsers cannot set headers on a WebSocket, so a token may come as a subprotocol. */
 const webSocketPrefix = 'base64url.bearer.authorization.k8s.io.'

@@ -1,9 +1,10 @@
 /** A certificate of the client CA: the common name is the user, the organizations are the groups. */
+
+import type { Exchange, Peer } from '../../../http/server/exchange.ts'
 import { type Certificate, parseCertificate } from '../../../identity/certificate.ts'
 import { attributeValues, commonName } from '../../../identity/distinguished-name.ts'
 import { IdentityError } from '../../../identity/errors.ts'
 import { verifyCertificate } from '../../../identity/verify.ts'
-import type { Exchange, Peer } from '../../../serving/exchange.ts'
 import type { Clock } from '../../../telemetry/clock.ts'
 import type { Authentication, Authenticator } from '../authenticator.ts'
 

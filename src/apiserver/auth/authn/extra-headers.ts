@@ -1,5 +1,5 @@
 /** Extra attributes of a user in headers, `X-Remote-Extra-Key: value`. Keys are percent-encoded where a name cannot hold them. */
-import type { RequestHeaders } from '../../../serving/exchange.ts'
+import type { RequestHeaders } from '../../../http/server/exchange.ts'
 import type { UserInfo } from '../user.ts'
 import { headerText } from './header-text.ts'
 

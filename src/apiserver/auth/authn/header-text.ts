@@ -3,8 +3,8 @@
  * certificates, tokens and roles have the same names. Bytes that are none have no name that anybody could be called.
  */
 
+import type { RequestHeaders } from '../../../http/server/exchange.ts'
 import { badRequest } from '../../../kube/status/request-errors.ts'
-import type { RequestHeaders } from '../../../serving/exchange.ts'
 
 const beyondAscii = /[^\0-\x7f]/
 

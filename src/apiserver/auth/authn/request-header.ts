@@ -2,10 +2,11 @@
  * Identities in headers, believed only from a front proxy: a client whose certificate comes from the front-proxy CA and
  * has one of the allowed names. From anybody else the headers mean nothing.
  */
+
+import type { Exchange, RequestHeaders } from '../../../http/server/exchange.ts'
 import type { Certificate } from '../../../identity/certificate.ts'
 import { commonName } from '../../../identity/distinguished-name.ts'
 import { verifyCertificate } from '../../../identity/verify.ts'
-import type { Exchange, RequestHeaders } from '../../../serving/exchange.ts'
 import type { Clock } from '../../../telemetry/clock.ts'
 import type { Authentication, Authenticator } from '../authenticator.ts'
 import type { UserInfo } from '../user.ts'

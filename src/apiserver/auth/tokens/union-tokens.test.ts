@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Exchange, RequestHeaders } from '../../../serving/exchange.ts'
+import { type Exchange, RequestHeaders } from '../../../http/server/exchange.ts'
 import type { UserInfo } from '../user.ts'
 import type { TokenAuthentication, TokenAuthenticator } from './token-authenticator.ts'
 import { reviewToken } from './token-review.ts'

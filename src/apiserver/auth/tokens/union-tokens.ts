@@ -2,7 +2,7 @@
  * All token authenticators as one, and that one in front of requests. A token may belong to any of them: the first that
  * knows its owner decides, and a token that nobody knows is wrong, never absent.
  */
-import type { Exchange } from '../../../serving/exchange.ts'
+import type { Exchange } from '../../../http/server/exchange.ts'
 import type { Authentication, Authenticator } from '../authenticator.ts'
 import { bearerToken } from '../authn/bearer-token.ts'
 import { joinErrors } from '../authorizer.ts'

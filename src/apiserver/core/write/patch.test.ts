@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { RequestHeaders } from '../../../http/server/exchange.ts'
 import { parseQuery } from '../../../kube/request-query.ts'
 import { findKind } from '../../../kube/schema/schema.ts'
 import { ApiError } from '../../../kube/status/status.ts'
-import { RequestHeaders } from '../../../serving/exchange.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { patchObject, readPatch } from './patch.ts'
 

@@ -10,10 +10,10 @@ import {
   RST_STREAM,
   resetStream,
   settings,
-} from '../../test/worlds/http2-naive.ts'
-import { loudNet } from '../../test/worlds/loud-net.ts'
+} from '../../../test/worlds/http2-naive.ts'
+import { loudNet } from '../../../test/worlds/loud-net.ts'
+import { ManualClock } from '../../telemetry/clock.ts'
 import { CLIENT_PREFACE, ErrorCode, FrameType, frame } from '../http2/wire.ts'
-import { ManualClock } from '../telemetry/clock.ts'
 import type { StreamingExchange } from './exchange.ts'
 import { Http2Connection } from './http2-connection.ts'
 import { EARLY_ANSWER_LINGER_MS, LAST_FRAMES_TIMEOUT_MS } from './limits.ts'

@@ -3,9 +3,9 @@
  * Exchange; only `http1-exchange.ts` and `http2-exchange.ts` know the difference.
  */
 import type { Duplex } from 'node:stream'
-import type { Guard } from '../telemetry/safety-net.ts'
+import type { Guard } from '../../telemetry/safety-net.ts'
+import type { RequestBody } from '../body/streamed-body.ts'
 import type { Cancellation } from './ending.ts'
-import type { RequestBody } from './streamed-body.ts'
 
 /** Names in lower case; a name may stand several times. */
 export type HeaderList = readonly (readonly [name: string, value: string])[]

@@ -1,11 +1,14 @@
 /** An exchange over HTTP/2. */
+
+import { callAll } from '../../telemetry/call-all.ts'
+import type { Clock } from '../../telemetry/clock.ts'
+import type { Guard } from '../../telemetry/safety-net.ts'
+import type { ByteReader, ByteSource } from '../body/byte-source.ts'
+import { clientGone, readBody } from '../body/request-body.ts'
+import { RequestBody } from '../body/streamed-body.ts'
 import { readResponseHead } from '../http2/head-rules.ts'
 import type { Http2Stream, StreamHandler } from '../http2/stream.ts'
 import { ErrorCode } from '../http2/wire.ts'
-import { callAll } from '../telemetry/call-all.ts'
-import type { Clock } from '../telemetry/clock.ts'
-import type { Guard } from '../telemetry/safety-net.ts'
-import type { ByteReader, ByteSource } from './byte-source.ts'
 import { Ending } from './ending.ts'
 import {
   type HeaderList,
@@ -16,8 +19,6 @@ import {
   type StreamedResponse,
   type StreamingExchange,
 } from './exchange.ts'
-import { clientGone, readBody } from './request-body.ts'
-import { RequestBody } from './streamed-body.ts'
 import { UnreadRest } from './unread-rest.ts'
 
 export interface Http2ExchangeOptions {

@@ -2,9 +2,10 @@
  * What a client of HTTP/2 still sends when it has been answered. It flows away for a moment, which is enough for most; whoever
  * goes on would keep the stream open as long as it likes, and is told to stop.
  */
+
+import type { Clock } from '../../telemetry/clock.ts'
 import type { Http2Stream, StreamHandler } from '../http2/stream.ts'
 import { ErrorCode } from '../http2/wire.ts'
-import type { Clock } from '../telemetry/clock.ts'
 import { EARLY_ANSWER_LINGER_MS } from './limits.ts'
 
 export class UnreadRest implements StreamHandler {

@@ -1,6 +1,7 @@
 /** Reads a request body into memory, up to a limit. */
+
+import { BodyTooLargeError } from '../server/exchange.ts'
 import type { ByteSource } from './byte-source.ts'
-import { BodyTooLargeError } from './exchange.ts'
 
 /** Without its end, a body must never look like a shorter one. */
 export function clientGone(): Error {

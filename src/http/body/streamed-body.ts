@@ -3,10 +3,10 @@
  * up destroys what it reads, and the connection still has an answer to carry.
  */
 import { Readable } from 'node:stream'
-import { guardEmitter } from '../telemetry/guarded-emitter.ts'
-import type { Guard } from '../telemetry/safety-net.ts'
+import { guardEmitter } from '../../telemetry/guarded-emitter.ts'
+import type { Guard } from '../../telemetry/safety-net.ts'
+import type { HeaderList } from '../server/exchange.ts'
 import type { ByteSource } from './byte-source.ts'
-import type { HeaderList } from './exchange.ts'
 
 /** What waits between the client and a slow reader, besides what the connection itself holds. */
 const bufferBytes = 64 * 1024

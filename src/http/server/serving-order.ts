@@ -6,9 +6,9 @@
  * Always true: jobs of one lane run in the order in which they came, and a job begins when the one before it has done
  * everything that it does without a wait.
  */
-import type { Clock } from '../telemetry/clock.ts'
-import type { Guard } from '../telemetry/safety-net.ts'
-import { TURN_MS } from '../telemetry/turns.ts'
+import type { Clock } from '../../telemetry/clock.ts'
+import type { Guard } from '../../telemetry/safety-net.ts'
+import { TURN_MS } from '../../telemetry/turns.ts'
 
 export type Job = () => void
 

@@ -1,11 +1,11 @@
 /** A client's connection of HTTP/2: its exchanges, its signs of life and its end. */
 import type { TLSSocket } from 'node:tls'
+import type { Clock } from '../../telemetry/clock.ts'
+import type { Guard, SafetyNet } from '../../telemetry/safety-net.ts'
 import type { SessionEvents } from '../http2/session-options.ts'
 import { SessionPings } from '../http2/session-pings.ts'
 import { SocketTransport } from '../http2/socket-transport.ts'
 import type { Http2Stream } from '../http2/stream.ts'
-import type { Clock } from '../telemetry/clock.ts'
-import type { Guard, SafetyNet } from '../telemetry/safety-net.ts'
 import type { Peer, StreamingExchange } from './exchange.ts'
 import { Http2Exchange } from './http2-exchange.ts'
 import { endWhenIdle, type WatchedSession } from './idle-session.ts'

@@ -1,9 +1,12 @@
 /** An exchange over HTTP/1.1. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Clock } from '../telemetry/clock.ts'
-import type { Guard } from '../telemetry/safety-net.ts'
-import { drained } from './drained.ts'
+import type { Clock } from '../../telemetry/clock.ts'
+import type { Guard } from '../../telemetry/safety-net.ts'
+import { drained } from '../body/drained.ts'
+import { ReadableSource } from '../body/readable-source.ts'
+import { clientGone, readBody } from '../body/request-body.ts'
+import { RequestBody } from '../body/streamed-body.ts'
 import { Ending } from './ending.ts'
 import {
   headerListOf,
@@ -14,9 +17,6 @@ import {
   type StreamingExchange,
 } from './exchange.ts'
 import { ANSWER_PIECE_BYTES, EARLY_ANSWER_LINGER_MS } from './limits.ts'
-import { ReadableSource } from './readable-source.ts'
-import { clientGone, readBody } from './request-body.ts'
-import { RequestBody } from './streamed-body.ts'
 import type { UnsentAccount } from './unsent-answers.ts'
 
 export interface Http1ExchangeOptions {
