@@ -4,7 +4,7 @@
  * the range it gives out from, and every worker of the test runner has its own.
  */
 import { randomInt } from 'node:crypto'
-import { checkCanListen, ListenError } from '../src/telemetry/listen.ts'
+import { checkCanListen, ListenError } from '../src/network/listen.ts'
 
 /** Below what systems give out by themselves, and free of well-known ports of Kubernetes. */
 const firstPort = 20_000

@@ -1,5 +1,5 @@
 /** Two sessions back to back in memory: what the state machine alone costs, without sockets or encryption. */
-import { systemClock } from '../../src/telemetry/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
 import { Session, type SessionHandler } from '../../src/tunnel/yamux/session.ts'
 import type { Stream } from '../../src/tunnel/yamux/stream.ts'

@@ -8,7 +8,7 @@ import {
   validityFromNow,
 } from '../../src/identity/issue.ts'
 import { generateKeys, privateKeyPem } from '../../src/identity/keys.ts'
-import { systemClock } from '../../src/telemetry/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 
 const lifeMs = 60 * 60 * 1000
 

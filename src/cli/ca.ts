@@ -3,10 +3,10 @@
  */
 import type { Command } from 'commander'
 import { type Rollover, retirePrevious, rollOver } from '../hub/cluster/ca-rollover.ts'
-import { systemRandom } from '../hub/cluster/random.ts'
 import type { Certificate } from '../identity/certificate.ts'
 import { formatName } from '../identity/distinguished-name.ts'
 import { keyFingerprint } from '../identity/keys.ts'
+import { systemRandom } from '../runtime/random.ts'
 import type { CommandContext } from './context.ts'
 import { shortKey } from './control-answers.ts'
 import { type ClusterFlags, clusterCommand, withClient } from './kube-connection.ts'

@@ -2,7 +2,7 @@
  * Everything a command touches outside its arguments. Commands take it as a value, so that tests run them in-process.
  */
 import type { EventEmitter } from 'node:events'
-import type { Clock } from '../telemetry/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 
 interface TextOutput {
   /** `done` hears once the text is written, or why it cannot be. */

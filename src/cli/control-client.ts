@@ -1,7 +1,7 @@
 /** Asking a running role through the control socket in its data folder. */
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { CONTROL_SOCKET_NAME } from '../telemetry/control-socket.ts'
+import { CONTROL_SOCKET_NAME } from '../process/control-socket.ts'
 import { CommandError } from './failure.ts'
 
 /** A status with thousands of nodes fits; more would be printed by nobody. */

@@ -3,9 +3,9 @@
  */
 import { accessSync, constants, mkdirSync, type Stats, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { checkControlPath } from '../telemetry/control-socket.ts'
+import { checkControlPath } from '../process/control-socket.ts'
+import type { Part, RunningPart } from '../process/lifecycle.ts'
 import { HEALTHY, type Health, unhealthy } from '../telemetry/health.ts'
-import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import { CommandError } from './failure.ts'
 import { type HeldLock, LockError, takeLock } from './lock-file.ts'
 

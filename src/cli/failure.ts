@@ -1,7 +1,7 @@
 /**
  * How a command ends: the exit codes, and the errors that carry one. Any other error is a defect of ours.
  */
-import { ExplainedError } from '../telemetry/explained-error.ts'
+import { ExplainedError } from '../runtime/explained-error.ts'
 
 export const EXIT_CODES = {
   done: 0,

@@ -3,7 +3,7 @@
  * everybody, and a peer that can cause one such error can cause the next after each restart. Parts whose failure leaves nothing
  * to serve say so themselves and end the process; docs/security.md has the reasons.
  */
-import type { SafetyNet } from '../telemetry/safety-net.ts'
+import type { SafetyNet } from '../process/safety-net.ts'
 import type { CommandContext } from './context.ts'
 
 const EVENTS = ['uncaughtException', 'unhandledRejection'] as const

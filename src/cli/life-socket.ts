@@ -4,7 +4,7 @@
  */
 import { rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
-import { MAX_SOCKET_PATH_BYTES } from '../telemetry/control-socket.ts'
+import { MAX_SOCKET_PATH_BYTES } from '../process/control-socket.ts'
 
 export interface LifeSocket {
   readonly path: string

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../telemetry/clock.ts'
+import { ManualClock } from '../runtime/clock.ts'
 import { LiveSettings, SETTINGS_CHECK_MS } from './live-settings.ts'
 
 interface Settings {

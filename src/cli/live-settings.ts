@@ -3,8 +3,8 @@
  * over. A file that cannot be used changes nothing; it is complained of once.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Clock } from '../telemetry/clock.ts'
-import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
+import type { Part, RunningPart } from '../process/lifecycle.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 /** Whoever saves the file sees the effect while looking. */

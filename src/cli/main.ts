@@ -2,7 +2,7 @@
 /**
  * The entry of the `causeway` command. The process ends when nothing is left open; only a second signal ends it sooner.
  */
-import { systemClock } from '../telemetry/clock.ts'
+import { systemClock } from '../runtime/clock.ts'
 import { runProgram } from './program.ts'
 import { holdYoungGeneration, letYoungGenerationGrow } from './young-generation.ts'
 

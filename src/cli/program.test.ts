@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../telemetry/clock.ts'
+import { ManualClock } from '../runtime/clock.ts'
 import { BUILD } from './build.ts'
 import { runProgram } from './program.ts'
 

@@ -2,7 +2,7 @@
  * The command line: one file per command, put together here.
  */
 import { Command, CommanderError } from 'commander'
-import { ExplainedError } from '../telemetry/explained-error.ts'
+import { ExplainedError } from '../runtime/explained-error.ts'
 import { BUILD } from './build.ts'
 import type { CommandContext } from './context.ts'
 import { CommandError, EXIT_CODES, LoggedError } from './failure.ts'

@@ -2,7 +2,7 @@
  * What `causeway up` says once it serves. Scripts wait for a line that starts with `ready`; people read the rest.
  * It names only what really runs.
  */
-import { formatAddress, type ListenAddress } from '../telemetry/listen.ts'
+import { formatAddress, type ListenAddress } from '../network/listen.ts'
 
 export interface ReadyFacts {
   readonly version: string

@@ -2,12 +2,12 @@
  * What all long-running commands do around their parts: open the log, run until a signal, say the last word.
  */
 
-import { ExplainedError } from '../telemetry/explained-error.ts'
-import type { Part } from '../telemetry/lifecycle.ts'
-import { Lifecycle } from '../telemetry/lifecycle.ts'
-import { type ListenAddress, ListenError } from '../telemetry/listen.ts'
+import { type ListenAddress, ListenError } from '../network/listen.ts'
+import type { Part } from '../process/lifecycle.ts'
+import { Lifecycle } from '../process/lifecycle.ts'
+import type { SafetyNet } from '../process/safety-net.ts'
+import { ExplainedError } from '../runtime/explained-error.ts'
 import { componentLogger, createLogger, type Logger } from '../telemetry/logger.ts'
-import type { SafetyNet } from '../telemetry/safety-net.ts'
 import { flagOf, type Role, variableOf } from './config/option.ts'
 import type { CommandContext } from './context.ts'
 import { LoggedError } from './failure.ts'

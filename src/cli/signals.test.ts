@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../telemetry/clock.ts'
+import { ManualClock } from '../runtime/clock.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { SIGNAL_ECHO_MS, stopOnSignals } from './signals.ts'
 

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { MAX_TOKEN_LIFE_MS } from '../hub/cluster/mint-token.ts'
 import { MAX_TOKEN_USES } from '../hub/cluster/token-records.ts'
-import { ManualClock } from '../telemetry/clock.ts'
+import { ManualClock } from '../runtime/clock.ts'
 import { runProgram } from './program.ts'
 
 /** There is no cluster to ask: what is wrong must come out before. */

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { EdgeHub } from '../../test/worlds/edge-hub.ts'
 import { EdgeFiles } from '../edge/identity/edge-files.ts'
 import { joinHub } from '../edge/join/join.ts'
-import { ManualClock } from '../telemetry/clock.ts'
+import { ManualClock } from '../runtime/clock.ts'
 import { upToken } from './up-token.ts'
 
 const node = 'edge-1'

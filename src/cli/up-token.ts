@@ -7,7 +7,7 @@ import { parseHubUrls } from '../edge/hub/hub-url.ts'
 import { EdgeFiles } from '../edge/identity/edge-files.ts'
 import { judgeExisting } from '../edge/join/existing-identity.ts'
 import type { TokenSource } from '../edge/join/token-source.ts'
-import type { Clock } from '../telemetry/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 
 export interface UpTokenOptions {
   readonly dataDir: string

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
-import { ManualClock } from '../telemetry/clock.ts'
+import { ManualClock } from '../runtime/clock.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { CLAIMS_MAX_AGE_MS, Freshness } from './claims/freshness.ts'
 import { ClusterWatchdog, createClusterMetrics, SESSIONS_MAX_CLAIMS_AGE_MS } from './cluster-watchdog.ts'

@@ -3,9 +3,9 @@
  * gives up the sessions of nodes whose names may have been taken back long ago.
  */
 import { Gauge, type Registry } from 'prom-client'
-import type { Clock } from '../telemetry/clock.ts'
+import type { Part, RunningPart } from '../process/lifecycle.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { HEALTHY, type Health, unhealthy } from '../telemetry/health.ts'
-import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { CLAIMS_MAX_AGE_MS, type Freshness } from './claims/freshness.ts'
 

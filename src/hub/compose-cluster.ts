@@ -1,7 +1,7 @@
 /** One control plane behind the hub, put together: what it knows, who may join it, what its nodes may have signed. */
 import type { KubeClient } from '../kube/client/client.ts'
 import { selfSubjectReviews } from '../kube/client/kinds.ts'
-import type { Part } from '../telemetry/lifecycle.ts'
+import type { Part } from '../process/lifecycle.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { CsrKeeper } from './certificates/csr-keeper.ts'
 import type { CertificateMetrics } from './certificates/metrics.ts'

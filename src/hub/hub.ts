@@ -1,8 +1,9 @@
 /** The hub as one part of a process. */
+
+import { checkCanListen, formatAddress, type ListenAddress } from '../network/listen.ts'
+import type { Part, RunningPart } from '../process/lifecycle.ts'
+import { startInOrder } from '../process/part-group.ts'
 import { type Health, unhealthy } from '../telemetry/health.ts'
-import type { Part, RunningPart } from '../telemetry/lifecycle.ts'
-import { checkCanListen, formatAddress, type ListenAddress } from '../telemetry/listen.ts'
-import { startInOrder } from '../telemetry/part-group.ts'
 import type { Claim } from './claims/claim.ts'
 import type { ClusterStatus } from './cluster-watchdog.ts'
 import { type ComposedHub, composeHub, type HubOptions } from './compose.ts'

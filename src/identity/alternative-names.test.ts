@@ -1,8 +1,8 @@
 import { Constructed, Primitive, Sequence } from 'asn1js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { canonicalIpAddress } from '../network/ip-address.ts'
 import { decodeAlternativeNames, encodeAlternativeNames, type RequestedNames } from './alternative-names.ts'
-import { canonicalIpAddress } from './ip-address.ts'
 
 function encode(names: RequestedNames): Uint8Array {
   return encodeAlternativeNames(names) ?? new Uint8Array()

@@ -1,9 +1,9 @@
 /** Subject alternative names: the hosts, addresses and resources a certificate speaks for, as typed lists. */
 import { type AsnType, Primitive, Sequence } from 'asn1js'
+import { ipAddressBytes, ipAddressText } from '../network/ip-address.ts'
 import { ownBytes, readDer } from './der.ts'
 import { asciiText } from './distinguished-name.ts'
 import { IdentityError } from './errors.ts'
-import { ipAddressBytes, ipAddressText } from './ip-address.ts'
 
 export interface AlternativeNames {
   readonly dnsNames: readonly string[]

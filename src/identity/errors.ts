@@ -1,5 +1,5 @@
 /** The one error this folder throws: a code for programs, a sentence for people. */
-import { ExplainedError } from '../telemetry/explained-error.ts'
+import { ExplainedError } from '../runtime/explained-error.ts'
 
 export type IdentityErrorCode =
   | 'too-large'
@@ -25,8 +25,6 @@ export type IdentityErrorCode =
   /** The caller asked for a certificate, request or file that cannot be. */
   | 'invalid-template'
   | 'half-pair'
-  | 'unreadable-file'
-  | 'unwritable-file'
 
 export class IdentityError extends ExplainedError {
   override readonly name = 'IdentityError'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ManualClock } from '../telemetry/clock.ts'
+import { ManualClock } from '../runtime/clock.ts'
 import { type Certificate, certificatePem, parseCertificate, readCertificates } from './certificate.ts'
 import { userName } from './distinguished-name.ts'
 import {

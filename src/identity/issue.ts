@@ -5,7 +5,7 @@
 import { createHash, type KeyObject, randomBytes } from 'node:crypto'
 import { BitString, Integer } from 'asn1js'
 import { Certificate as CertificateStructure, PublicKeyInfo, RelativeDistinguishedNames, Time, TimeType } from 'pkijs'
-import type { Clock } from '../telemetry/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { RequestedNames } from './alternative-names.ts'
 import { type Certificate, parseCertificate, type Validity } from './certificate.ts'
 import { ownBytes } from './der.ts'

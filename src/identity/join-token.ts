@@ -9,7 +9,7 @@ import { JWSSignatureVerificationFailed, JWTClaimValidationFailed, JWTExpired } 
 import { decodeJwt } from 'jose/jwt/decode'
 import { SignJWT } from 'jose/jwt/sign'
 import { jwtVerify } from 'jose/jwt/verify'
-import { ExplainedError } from '../telemetry/explained-error.ts'
+import { ExplainedError } from '../runtime/explained-error.ts'
 import type { Certificate } from './certificate.ts'
 
 /** Well above any token of ours; what is longer was not made by us. */

@@ -13,12 +13,14 @@
  *
  * One process at a time may use a pair; the lock on the data folder sees to that.
  */
+
 import type { KeyObject } from 'node:crypto'
 import { dirname } from 'node:path'
-import { explain, PUBLIC_FILE_MODE, readFileBounded, writeFileAtomically } from './atomic-file.ts'
+import { explain, PUBLIC_FILE_MODE, readFileBounded, writeFileAtomically } from '../runtime/files/atomic-file.ts'
+import { FileError, isOutOfReach } from '../runtime/files/file-error.ts'
+import { diskOperations, type FileOperations } from '../runtime/files/file-operations.ts'
 import { type Certificate, readCertificates } from './certificate.ts'
 import { IdentityError } from './errors.ts'
-import { diskOperations, type FileOperations } from './file-operations.ts'
 import { keyMatchesCertificate, readPrivateKey } from './keys.ts'
 
 export interface PairPaths {
@@ -100,13 +102,17 @@ export async function writePair(
   return parsed
 }
 
+/** Whether a file was read and is not what it should be, which writing it anew mends. */
+export function isDamagedFile(error: unknown): error is IdentityError | FileError {
+  return error instanceof IdentityError || (error instanceof FileError && error.code === 'too-large')
+}
+
 /** What stands there may be unusable; then it is about to be replaced and must not stop us. */
 async function finishEarlierWrite(paths: PairPaths, files: FileOperations): Promise<void> {
   try {
     await readPair(paths, files)
   } catch (error) {
-    const { code } = error as IdentityError
-    if (code === 'unreadable-file' || code === 'unwritable-file') throw error
+    if (isOutOfReach(error)) throw error
   }
 }
 
@@ -136,7 +142,7 @@ async function explained(paths: PairPaths, work: () => Promise<void>): Promise<v
     await work()
   } catch (error) {
     const what = `${paths.certificate} and ${paths.key}`
-    throw new IdentityError('unwritable-file', `cannot replace ${what}: ${explain(error)}`, { cause: error })
+    throw new FileError('unwritable-file', `cannot replace ${what}: ${explain(error)}`, { cause: error })
   }
 }
 

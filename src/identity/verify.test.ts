@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { ManualClock } from '../telemetry/clock.ts'
+import { ManualClock } from '../runtime/clock.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
 import { userName } from './distinguished-name.ts'
 import {

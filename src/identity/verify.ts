@@ -3,10 +3,10 @@
  * with a reason a program can act on. Nothing is ever concluded from the error text of a TLS library.
  */
 import { isIP } from 'node:net'
+import { canonicalIpAddress } from '../network/ip-address.ts'
 import { type Certificate, isSelfIssued } from './certificate.ts'
 import { formatName } from './distinguished-name.ts'
 import type { IdentityError } from './errors.ts'
-import { canonicalIpAddress } from './ip-address.ts'
 import { keyKind } from './keys.ts'
 import { isAcceptedSignature } from './signature.ts'
 

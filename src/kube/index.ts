@@ -1,4 +1,7 @@
 /** `kube-causeway/kube`: the Kubernetes wire for TypeScript. */
+
+export { WireError, type WireErrorCode } from '../protobuf/wire-error.ts'
+export type { BackoffSteps } from '../runtime/backoff.ts'
 export { type BodyCodec, BodyDecodeError, jsonCodec } from './client/body-codec.ts'
 export { type FetchedResponse, KubeClient, type KubeClientOptions } from './client/client.ts'
 export {
@@ -108,6 +111,7 @@ export {
   joinWatchEvent,
   splitWatchEvent,
 } from './codec/watch-event.ts'
+export { hasEnvelope } from './envelope.ts'
 export { formatMediaType, type MediaType, MediaTypeError, parseMediaType } from './media-type.ts'
 export { parseAccept } from './media-type-accept.ts'
 export {
@@ -136,9 +140,6 @@ export { unknownOperationFields } from './patch/json-patch-operations.ts'
 export type { JsonObject } from './patch/json-value.ts'
 export { applyPatch, NoStrategicMergeError, type PatchKind, type PatchRequest, patchKindsOf } from './patch/patch.ts'
 export { patchedObjectUnreadable } from './patch/patch-errors.ts'
-export { hasEnvelope } from './protobuf/envelope.ts'
-export { WireError, type WireErrorCode } from './protobuf/wire-error.ts'
-export type { BackoffSteps } from './reflector/backoff.ts'
 export { ReflectorCore, type ReflectorCoreOptions } from './reflector/core.ts'
 export type { Failure, FailureKind } from './reflector/failure.ts'
 export type { Action, Input, Step } from './reflector/protocol.ts'

@@ -2,7 +2,7 @@
  * Hosts in one spelling each. What is compared with rules and with the addresses of Nodes, told to the other end and dialled is
  * always the same text, so that another spelling of a host is not another host.
  */
-import { ipAddressBytes, ipAddressText } from '../identity/ip-address.ts'
+import { ipAddressBytes, ipAddressText } from './ip-address.ts'
 
 /** What the longest DNS name has. */
 export const MAX_HOST_LENGTH = 253

@@ -2,8 +2,9 @@
  * Addresses that mean something else on every machine: itself, its link, a group of receivers, and the services by which clouds
  * hand credentials to the machine that asks. Whoever connects on behalf of others goes there only where a rule says so.
  */
-import { ipAddressBytes } from '../identity/ip-address.ts'
+
 import { AddressRange } from './address-range.ts'
+import { ipAddressBytes } from './ip-address.ts'
 
 const loopback = [new AddressRange('127.0.0.0', 8), new AddressRange('::1', 128)]
 

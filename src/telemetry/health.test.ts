@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from './clock.ts'
+import { ManualClock } from '../runtime/clock.ts'
 import { HEALTH_CHECK_TIMEOUT_MS, HEALTHY, HealthChecks, renderHealth, unhealthy } from './health.ts'
 
 describe('HealthChecks', () => {

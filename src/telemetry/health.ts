@@ -3,7 +3,7 @@
  * apart: a check that depends on the network belongs to readiness, or a lost link would restart the edge.
  * Reports read like those of an API server, so that existing probes and eyes understand them.
  */
-import type { Clock } from './clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 
 export type Health = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 

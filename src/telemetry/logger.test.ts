@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from './clock.ts'
+import { ManualClock } from '../runtime/clock.ts'
 import { componentLogger, createLogger, type LoggerOptions } from './logger.ts'
 
 function captured(options: Partial<LoggerOptions> = {}) {

@@ -5,7 +5,7 @@
  * Convention: fields first, then a lower-case sentence without values: `logger.info({ node }, 'session opened')`.
  */
 import { pino } from 'pino'
-import type { Clock } from './clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { formatLogLine } from './log-line.ts'
 import { redactFields, scrubText } from './redaction.ts'
 

@@ -2,7 +2,7 @@
  * Answering a stream. Whoever serves it gets the header first and the stream only by accepting, so nothing can be written
  * before the answer. Bytes that followed the header wait inside the stream's window.
  */
-import type { Clock } from '../telemetry/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { encodeAnswer, type RefusalCode } from './prelude/answer.ts'
 import { MessageReader } from './prelude/message.ts'
 import { decodeOpenHeader, type OpenHeader } from './prelude/open-header.ts'

@@ -2,7 +2,7 @@
  * Opening a stream to a target. The header leaves at once and bytes may follow it at once; no byte of the far end is seen
  * before its answer, and none at all after a refusal.
  */
-import type { Clock } from '../telemetry/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { OpenError, openErrorFrom } from './open-error.ts'
 import { decodeAnswer, type OpenAnswer } from './prelude/answer.ts'
 import { MessageReader } from './prelude/message.ts'

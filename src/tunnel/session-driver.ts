@@ -2,8 +2,9 @@
  * Binds a session to a carrier and a clock: what arrives goes in, what the session wants to say goes out in one write per
  * turn of the event loop, and only as fast as the carrier takes it.
  */
-import type { Clock } from '../telemetry/clock.ts'
-import type { Guard, SafetyNet } from '../telemetry/safety-net.ts'
+
+import type { Guard, SafetyNet } from '../process/safety-net.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { Carrier } from './carrier.ts'
 import { TunnelStream } from './tunnel-stream.ts'
 import type { Budget } from './yamux/budget.ts'

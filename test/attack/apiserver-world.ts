@@ -1,6 +1,6 @@
 /** An API server under attack: our own, asked by hand, with targets and headers that no client library would send. */
 import { HttpTransport, type KubeObject } from '../../src/kube/index.ts'
-import { systemClock } from '../../src/telemetry/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { startOwnApiServer } from '../worlds/own-api-server.ts'
 
 export interface Answer {

@@ -7,7 +7,7 @@ import { REQUEST_STALL_MS } from '../../src/edge/endpoint/request-progress.ts'
 import { IDLE_CONNECTION_MS, MAX_REQUEST_HEADER_BYTES, MAX_UNANSWERED_PINGS } from '../../src/http/server/limits.ts'
 import { certificatePem } from '../../src/identity/certificate.ts'
 import { nodeSubject } from '../../src/identity/node-name.ts'
-import { ManualClock } from '../../src/telemetry/clock.ts'
+import { ManualClock } from '../../src/runtime/clock.ts'
 import {
   answer,
   askHttp2,

@@ -6,7 +6,7 @@ import { CONNECT_HEAD_TIMEOUT_MS } from '../../src/hub/fronts/connect-connection
 import { MAX_CONNECT_HEAD_BYTES } from '../../src/hub/fronts/connect-head.ts'
 import { FRONT_HANDSHAKE_TIMEOUT_MS } from '../../src/hub/fronts/front-tls.ts'
 import type { RouteDialer } from '../../src/hub/routing/route-dialer.ts'
-import { ManualClock } from '../../src/telemetry/clock.ts'
+import { ManualClock } from '../../src/runtime/clock.ts'
 import { OpenError } from '../../src/tunnel/open-error.ts'
 import { makeCa } from '../worlds/fake-cluster.ts'
 import {

@@ -5,7 +5,7 @@ import { readCertificates } from '../../src/identity/certificate.ts'
 import { formatName, userName } from '../../src/identity/distinguished-name.ts'
 import { validityFromNow } from '../../src/identity/issue.ts'
 import { readPem, writePem } from '../../src/identity/pem.ts'
-import { ManualClock } from '../../src/telemetry/clock.ts'
+import { ManualClock } from '../../src/runtime/clock.ts'
 import { FakeCluster, makeCa } from '../worlds/fake-cluster.ts'
 import {
   ask,

@@ -17,8 +17,8 @@ import { type Certificate, certificatePem } from '../../src/identity/certificate
 import { userName } from '../../src/identity/distinguished-name.ts'
 import { type CertificateAuthority, issueCertificate, validityFromNow } from '../../src/identity/issue.ts'
 import { generateKeys } from '../../src/identity/keys.ts'
-import { ManualClock } from '../../src/telemetry/clock.ts'
-import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
+import type { RunningPart } from '../../src/process/lifecycle.ts'
+import { ManualClock } from '../../src/runtime/clock.ts'
 import { removeFolder } from '../remove-folder.ts'
 import { DAY_MS, EdgeHub, makeCa } from '../worlds/edge-hub.ts'
 

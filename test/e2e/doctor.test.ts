@@ -14,7 +14,7 @@ import {
   validityFromNow,
 } from '../../src/identity/issue.ts'
 import { generateKeys } from '../../src/identity/keys.ts'
-import { systemClock } from '../../src/telemetry/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { removeFolder } from '../remove-folder.ts'
 import { endAll, type Launched, patience, run } from './harness.ts'
 import { HubCluster, type RunningHub } from './hub-cluster.ts'

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { TokenAdministration } from '../../src/hub/cluster/token-administration.ts'
 import { configMaps, KubeClient, loadKubeconfig, namespaces, secrets } from '../../src/kube/index.ts'
-import { systemClock } from '../../src/telemetry/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { lastingPort } from '../lasting-port.ts'
 import { type Launched, launch, makeWorkingDir, run } from './harness.ts'
 

@@ -1,7 +1,7 @@
 /** Hubs and edges that end without a word, at any moment: whoever starts again goes on where it was. */
 import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { systemClock } from '../../src/telemetry/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { endAll, type Launched, patience } from './harness.ts'
 import { ask, HubCluster, type RunningHub } from './hub-cluster.ts'
 

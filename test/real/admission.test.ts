@@ -23,7 +23,7 @@ import { loadKubeconfig } from '../../src/kube/client/kubeconfig.ts'
 import type { KubeList, KubeObject } from '../../src/kube/objects.ts'
 import { invalid } from '../../src/kube/status/resource-errors.ts'
 import { ApiError } from '../../src/kube/status/status.ts'
-import { systemClock } from '../../src/telemetry/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { resourceOf, World } from '../worlds/admission-world.ts'
 import {
   ADMIN,

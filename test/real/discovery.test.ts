@@ -16,7 +16,7 @@ import { OpenApiDocuments } from '../../src/apiserver/openapi/documents.ts'
 import { builtInParts, OpenApiRegistry } from '../../src/apiserver/openapi/source.ts'
 import { acceptHeader, type Encoding, MEDIA_TYPES } from '../../src/kube/representation.ts'
 import { joinGroupVersion } from '../../src/kube/schema/catalogue.ts'
-import { systemClock } from '../../src/telemetry/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { type ControlPlane, describeReal, kubectl, startControlPlane } from './harness.ts'
 
 interface Answer {

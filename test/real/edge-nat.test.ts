@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { NAT_CHECK_MS, Nat } from '../../src/edge/network/nat.ts'
 import { type NftCommand, nftCommandError } from '../../src/edge/network/nat-command.ts'
 import { natTableName } from '../../src/edge/network/nat-plan.ts'
-import { ManualClock } from '../../src/telemetry/clock.ts'
+import { ManualClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 
 function whyNot(): string | undefined {

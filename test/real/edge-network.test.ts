@@ -5,7 +5,7 @@ import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runIp } from '../../src/edge/network/ip-command.ts'
 import { INTERFACE_CHECK_MS, OwnInterface, type OwnInterfaceOptions } from '../../src/edge/network/own-interface.ts'
-import { ManualClock } from '../../src/telemetry/clock.ts'
+import { ManualClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 
 function whyNot(): string | undefined {

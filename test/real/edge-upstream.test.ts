@@ -17,7 +17,7 @@ import {
   type UpstreamRequest,
 } from '../../src/edge/upstream/upstream.ts'
 import { readCertificates } from '../../src/identity/certificate.ts'
-import { systemClock } from '../../src/telemetry/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { loudNet } from '../worlds/loud-net.ts'
 import { upstreamRequest } from '../worlds/upstream-world.ts'
 import { type ControlPlane, describeReal, kubectl, startControlPlane } from './harness.ts'

@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseJson, printJson } from '../../src/kube/codec/json.ts'
 import { decodeMessage, decodeProtobuf, encodeMessage, encodeProtobuf } from '../../src/kube/codec/object-codec.ts'
+import { readEnvelope } from '../../src/kube/envelope.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
-import { readEnvelope } from '../../src/kube/protobuf/envelope.ts'
 import { kubernetesVersion, messageType } from '../../src/kube/schema/schema.ts'
 
 const version = kubernetesVersion().replace('v1.', 'v0.')

@@ -15,7 +15,7 @@ import {
   loadKubeconfig,
   secrets,
 } from '../../src/kube/index.ts'
-import { systemClock } from '../../src/telemetry/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { ask, type HubCluster, type RunningHub } from '../e2e/hub-cluster.ts'
 import { type ControlPlane, describeReal, kubectl } from './harness.ts'
 import { HUB_NAMESPACE, HUB_USER, type HubPlane, startHubPlane } from './hub-plane.ts'

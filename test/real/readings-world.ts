@@ -1,6 +1,6 @@
 /** What both servers hold, and who may do what with it, when requests are read by two servers. */
 import type { KubeObject } from '../../src/kube/objects.ts'
-import { systemClock } from '../../src/telemetry/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import type { Sight } from './twin-answers.ts'
 import { type Caller, startTwins, type Twins } from './twins.ts'
 

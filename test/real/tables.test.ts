@@ -10,7 +10,7 @@ import { renderTable, type Table, type TableOptions, type TableRow } from '../..
 import { parseJson, printJson } from '../../src/kube/codec/json.ts'
 import type { KubeObject, ObjectMeta } from '../../src/kube/objects.ts'
 import { findResourceOfKind, listGroupVersions, splitApiVersion } from '../../src/kube/schema/catalogue.ts'
-import { systemClock } from '../../src/telemetry/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import {
   formatTableSamples,
   ourFacts,

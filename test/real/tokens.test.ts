@@ -27,7 +27,7 @@ import type { KubeObject } from '../../src/kube/objects.ts'
 import { findKind } from '../../src/kube/schema/schema.ts'
 import { isNotFound } from '../../src/kube/status/predicates.ts'
 import { ApiError } from '../../src/kube/status/status.ts'
-import { systemClock } from '../../src/telemetry/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
 
 type Fields = Record<string, unknown>

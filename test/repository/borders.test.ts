@@ -70,11 +70,11 @@ describe('the checker, on planted sources', () => {
   })
 
   it.each([
-    ['src/kube/a.ts', '../telemetry/clock.ts'],
+    ['src/kube/a.ts', '../runtime/clock.ts'],
     ['src/kube/deep/a.ts', '../objects.ts'],
     ['src/hub/a.ts', '../identity/ca.ts'],
     ['src/cli/a.ts', '../hub/compose.ts'],
-    ['src/cli/a.ts', '../telemetry/clock.ts'],
+    ['src/cli/a.ts', '../runtime/clock.ts'],
     ['src/telemetry/a.ts', 'node:http'],
     ['src/telemetry/a.ts', 'pino'],
   ])('%s may import %s', (path, target) => {
@@ -83,7 +83,7 @@ describe('the checker, on planted sources', () => {
 
   it('says where and what', () => {
     expect(planted('src/hub/a.ts', "\nimport { x } from '../edge/agent.ts'")).toEqual([
-      'src/hub/a.ts:3: hub imports src/edge/agent.ts; it may import only protocol, kube, identity, network, http, tunnel, telemetry',
+      'src/hub/a.ts:3: hub imports src/edge/agent.ts; it may import only runtime, protobuf, protocol, telemetry, network, process, identity, kube, http, tunnel',
     ])
   })
 
@@ -136,7 +136,7 @@ describe('the checker, on planted sources', () => {
   })
 
   it('lets the clock read time, the command line end the process, and tests do both', () => {
-    expect(planted('src/telemetry/clock.ts', 'Date.now(); setTimeout(f, 1)')).toEqual([])
+    expect(planted('src/runtime/clock.ts', 'Date.now(); setTimeout(f, 1)')).toEqual([])
     expect(planted('src/cli/main.ts', 'process.exit(1)')).toEqual([])
     expect(planted('src/kube/a.test.ts', 'Date.now()')).toEqual([])
   })

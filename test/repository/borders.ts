@@ -5,22 +5,36 @@
 import { posix } from 'node:path'
 import { type SourceText, splitSource } from './source-text.ts'
 
-/** What the files of each folder of `src/` may import besides their own folder. */
-const FOUNDATIONS = ['protocol', 'kube', 'identity', 'network', 'http', 'tunnel', 'telemetry']
-const ROLES = ['hub', 'edge', 'apiserver', 'extension']
-const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  telemetry: [],
+/** What the files of each folder of `src/` may import besides their own folder: the table in docs/architecture.md. */
+const FOUNDATIONS = [
+  'runtime',
+  'protobuf',
+  'protocol',
+  'telemetry',
+  'network',
+  'process',
+  'identity',
+  'kube',
+  'http',
+  'tunnel',
+]
+const ROLES = ['apiserver', 'hub', 'edge', 'extension']
+export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  runtime: [],
+  protobuf: [],
   protocol: [],
-  kube: ['telemetry'],
-  identity: ['telemetry'],
-  network: ['identity', 'telemetry'],
-  http: ['identity', 'telemetry'],
-  tunnel: ['protocol', 'telemetry'],
+  telemetry: ['runtime'],
+  network: ['runtime'],
+  process: ['runtime', 'telemetry', 'network'],
+  identity: ['runtime', 'network'],
+  kube: ['runtime', 'protobuf'],
+  http: ['runtime', 'telemetry', 'network', 'process', 'identity'],
+  tunnel: ['runtime', 'protocol', 'network', 'process'],
+  apiserver: FOUNDATIONS,
   hub: FOUNDATIONS,
   edge: FOUNDATIONS,
-  apiserver: FOUNDATIONS,
   extension: FOUNDATIONS,
-  cli: [...ROLES, ...FOUNDATIONS],
+  cli: [...FOUNDATIONS, ...ROLES],
   web: [],
 }
 
@@ -35,8 +49,8 @@ interface Ban {
   readonly reason: string
 }
 
-const onlyTheClock = (path: string): boolean => path === 'src/telemetry/clock.ts'
-const USE_THE_CLOCK = 'take a Clock (src/telemetry/clock.ts), so that tests move time by hand'
+const onlyTheClock = (path: string): boolean => path === 'src/runtime/clock.ts'
+const USE_THE_CLOCK = 'take a Clock (src/runtime/clock.ts), so that tests move time by hand'
 
 const BANS: readonly Ban[] = [
   { pattern: /\bDate\.now\b/g, allowedIn: onlyTheClock, reason: USE_THE_CLOCK },
@@ -47,7 +61,7 @@ const BANS: readonly Ban[] = [
   {
     pattern: /\bURLSearchParams\b|\.searchParams\b|\bquerystring\b/g,
     // Its query decides about nothing but how much is shown to whoever may ask.
-    allowedIn: (path) => path === 'src/telemetry/health-server.ts',
+    allowedIn: (path) => path === 'src/process/health-server.ts',
     reason: 'a request is read once (readRequest in src/kube/request-info.ts), and other readers see another request',
   },
   {

@@ -5,7 +5,7 @@ import { storedValue } from '../../src/apiserver/core/item.ts'
 import { LmdbStore } from '../../src/apiserver/storage/lmdb-store.ts'
 import { MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, type Write } from '../../src/apiserver/storage/store.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
-import { systemClock } from '../../src/telemetry/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 
 export interface Seed {
   /** `core/configmaps/default/`: what stands before the name in the key. */

@@ -4,7 +4,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls, type TlsOptions } from 'node:tls'
-import { listen } from '../../src/telemetry/listen.ts'
+import { listen } from '../../src/network/listen.ts'
 
 export interface Middleman {
   readonly port: number

@@ -32,8 +32,8 @@ import { generateKeys, keyFingerprint, privateKeyPem } from '../../src/identity/
 import { nodeOfSubject, nodeSubject } from '../../src/identity/node-name.ts'
 import { peerCertificates } from '../../src/identity/peer.ts'
 import { verifyCertificate } from '../../src/identity/verify.ts'
-import type { Clock } from '../../src/telemetry/clock.ts'
-import { listen } from '../../src/telemetry/listen.ts'
+import { listen } from '../../src/network/listen.ts'
+import type { Clock } from '../../src/runtime/clock.ts'
 import { type DiskContent, type FragileDisk, summary } from './fragile-disk.ts'
 
 export const DAY_MS = 86_400_000

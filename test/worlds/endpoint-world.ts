@@ -27,8 +27,8 @@ import { generateKeys, privateKeyPem } from '../../src/identity/keys.ts'
 import { nodeSubject } from '../../src/identity/node-name.ts'
 import { type CertificatePair, parsePair } from '../../src/identity/pair-file.ts'
 import type { ExtendedKeyUsage } from '../../src/identity/usages.ts'
-import { systemClock } from '../../src/telemetry/clock.ts'
-import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
+import type { RunningPart } from '../../src/process/lifecycle.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { loudNet } from './loud-net.ts'
 
 const hourMs = 3_600_000

@@ -31,7 +31,7 @@ import {
   verifyJoinJwt,
 } from '../../src/identity/join-token.ts'
 import { generateKeys } from '../../src/identity/keys.ts'
-import type { Clock } from '../../src/telemetry/clock.ts'
+import type { Clock } from '../../src/runtime/clock.ts'
 
 const caLifeMs = 3650 * 24 * 60 * 60 * 1000
 

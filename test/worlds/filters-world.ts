@@ -7,7 +7,7 @@ import type { AnswerHead, FilteredBody, FilterPlan, FilterRequest } from '../../
 import { ResponseFilters, type ResponseFiltersOptions } from '../../src/edge/filters/response-filters.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
 import { readRequest } from '../../src/kube/request-info.ts'
-import { ManualClock } from '../../src/telemetry/clock.ts'
+import { ManualClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { endpoint } from './filters-objects.ts'
 

@@ -3,7 +3,7 @@
  * their folder: until then any subset of them may have survived, in any combination, as real file systems allow.
  */
 import { basename, dirname } from 'node:path'
-import type { FileOperations, NewFile } from '../../src/identity/file-operations.ts'
+import type { FileOperations, NewFile } from '../../src/runtime/files/file-operations.ts'
 
 export type DiskContent = ReadonlyMap<string, Buffer>
 

@@ -30,10 +30,10 @@ import {
 } from '../../src/identity/issue.ts'
 import { generateKeys, type KeyPair, privateKeyPem } from '../../src/identity/keys.ts'
 import { nodeSubject } from '../../src/identity/node-name.ts'
-import { ManualClock } from '../../src/telemetry/clock.ts'
-import type { RunningPart } from '../../src/telemetry/lifecycle.ts'
+import type { RunningPart } from '../../src/process/lifecycle.ts'
+import type { SafetyNet } from '../../src/process/safety-net.ts'
+import { ManualClock } from '../../src/runtime/clock.ts'
 import { componentLogger, createLogger, type Logger } from '../../src/telemetry/logger.ts'
-import type { SafetyNet } from '../../src/telemetry/safety-net.ts'
 import { FakeCluster, makeCa } from './fake-cluster.ts'
 import { loudNet } from './loud-net.ts'
 

@@ -1,9 +1,9 @@
 /** A safety net for tests that expect nothing to fall into it: what does is thrown where it fails the run. */
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { type Clock, systemClock } from '../../src/telemetry/clock.ts'
+import { SafetyNet } from '../../src/process/safety-net.ts'
+import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import type { Logger } from '../../src/telemetry/logger.ts'
-import { SafetyNet } from '../../src/telemetry/safety-net.ts'
 
 export function loudNet(clock: Clock = systemClock): SafetyNet {
   const error = ({ err }: { readonly err: unknown }): void =>

@@ -13,7 +13,7 @@ import { strategyOf } from '../../src/apiserver/kinds/registry.ts'
 import { MemoryStore } from '../../src/apiserver/storage/memory-store.ts'
 import type { Store } from '../../src/apiserver/storage/store.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
-import { ManualClock, systemClock } from '../../src/telemetry/clock.ts'
+import { ManualClock, systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { inlineMaker } from './inline-maker.ts'
 

@@ -21,7 +21,7 @@ import {
   type TransportResponse,
   type UpgradeResult,
 } from '../../src/kube/index.ts'
-import { systemClock } from '../../src/telemetry/clock.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { HealthChecks } from '../../src/telemetry/health.ts'
 import { removeFolder } from '../remove-folder.ts'
 

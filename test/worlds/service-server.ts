@@ -3,7 +3,7 @@ import { ServiceAllocator } from '../../src/apiserver/controllers/cluster-ip.ts'
 import { ServiceRange } from '../../src/apiserver/controllers/ip-range.ts'
 import { ServiceWriter } from '../../src/apiserver/controllers/service-writer.ts'
 import type { Store } from '../../src/apiserver/storage/store.ts'
-import type { ManualClock } from '../../src/telemetry/clock.ts'
+import type { ManualClock } from '../../src/runtime/clock.ts'
 import { type ObjectServer, startObjectServer } from './object-server.ts'
 
 export async function startServiceServer(

@@ -5,7 +5,7 @@ import { certificatePem } from '../../src/identity/certificate.ts'
 import { readRequest } from '../../src/identity/csr.ts'
 import { type CertificateAuthority, issueCertificate, validityFromNow } from '../../src/identity/issue.ts'
 import type { CertificatePurpose } from '../../src/protocol/requests.ts'
-import type { Clock } from '../../src/telemetry/clock.ts'
+import type { Clock } from '../../src/runtime/clock.ts'
 
 const hourMs = 3_600_000
 

@@ -20,7 +20,7 @@ import { certificatePem } from '../../src/identity/certificate.ts'
 import { userName } from '../../src/identity/distinguished-name.ts'
 import { type CertificateAuthority, issueCertificate, validityFromNow } from '../../src/identity/issue.ts'
 import { generateKeys, privateKeyPem } from '../../src/identity/keys.ts'
-import { type Clock, ManualClock } from '../../src/telemetry/clock.ts'
+import { type Clock, ManualClock } from '../../src/runtime/clock.ts'
 import { DAY_MS, makeCa } from './edge-hub.ts'
 import { loudNet } from './loud-net.ts'
 

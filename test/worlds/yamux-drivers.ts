@@ -1,6 +1,6 @@
 /** Two driven sessions over a pair of carriers, for tests of everything above the state machine. */
 import type { Readable } from 'node:stream'
-import { ManualClock } from '../../src/telemetry/clock.ts'
+import { ManualClock } from '../../src/runtime/clock.ts'
 import type { Carrier } from '../../src/tunnel/carrier.ts'
 import { SessionDriver } from '../../src/tunnel/session-driver.ts'
 import type { TunnelStream } from '../../src/tunnel/tunnel-stream.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { admissionRequest, World } from '../../../test/worlds/admission-world.ts'
 import type { KubeObject } from '../../kube/objects.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { type Authorizer, NO_OPINION, NO_RULES } from '../auth/authorizer.ts'
 import { EscalationCheck } from '../auth/rbac/escalation.ts'
 import { RbacView } from '../auth/rbac/view.ts'

@@ -1,5 +1,5 @@
 /** The admission plugins in the order of a kube-apiserver: a plugin sees what those before it made of the object. */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Authorizer } from '../auth/authorizer.ts'
 import type { EscalationCheck } from '../auth/rbac/escalation.ts'
 import type { AdmissionPlugin } from '../core/admission.ts'

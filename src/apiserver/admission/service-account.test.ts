@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { admissionRequest, World } from '../../../test/worlds/admission-world.ts'
 import type { KubeObject } from '../../kube/objects.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { DEFAULT_ACCOUNT_RETRY_MS, DEFAULT_ACCOUNT_TRIES, ServiceAccount } from './service-account.ts'
 
 const account = (name: string, rest: object = {}): KubeObject => ({ metadata: { name, namespace: 'work' }, ...rest })

@@ -5,7 +5,7 @@
 import type { KubeObject } from '../../kube/objects.ts'
 import { goQuote } from '../../kube/status/go-text.ts'
 import type { ApiError } from '../../kube/status/status.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../core/admission.ts'
 import { generateName } from '../core/write/generate-name.ts'
 import { ensureStruct, type Fields, struct, structs, text } from '../kinds/fields.ts'

@@ -4,8 +4,8 @@
  */
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { explain } from '../../identity/atomic-file.ts'
-import type { RunningPart } from '../../telemetry/lifecycle.ts'
+import type { RunningPart } from '../../process/lifecycle.ts'
+import { explain } from '../../runtime/files/atomic-file.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { SetupError } from '../setup-error.ts'
 import { type AuditSink, MAX_AUDIT_QUEUE_BYTES } from './sink.ts'

@@ -1,5 +1,5 @@
 /** Where audit events go. */
-import type { Part } from '../../telemetry/lifecycle.ts'
+import type { Part } from '../../process/lifecycle.ts'
 
 /**
  * Requests do not wait for their audit event: it is queued, and a queue that is full drops it. Every event that is lost is

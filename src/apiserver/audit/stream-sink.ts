@@ -1,5 +1,5 @@
 /** Audit events on a stream of the process, for those who collect its output. */
-import type { RunningPart } from '../../telemetry/lifecycle.ts'
+import type { RunningPart } from '../../process/lifecycle.ts'
 import { type AuditSink, MAX_AUDIT_QUEUE_BYTES } from './sink.ts'
 
 interface TextStream {

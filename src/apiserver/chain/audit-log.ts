@@ -3,7 +3,7 @@
  * around everything that may answer, so that it sees what was really answered.
  */
 import { isLongRunning } from '../../kube/request-info.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Audit } from '../audit/audit.ts'
 import { type AuditStage, auditEvent } from '../audit/event.ts'
 import type { Filter, RequestContext } from './handler.ts'

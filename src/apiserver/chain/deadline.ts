@@ -7,7 +7,7 @@ import { parseDuration } from '../../kube/codec/duration.ts'
 import { isLongRunning } from '../../kube/request-info.ts'
 import { timeout } from '../../kube/status/availability-errors.ts'
 import { badRequest } from '../../kube/status/request-errors.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Filter, RequestContext } from './handler.ts'
 
 /** What a client that waits for an answer can bear, and what API servers grant. */

@@ -1,5 +1,5 @@
 /** Counts every request when it has ended, whatever came of it. */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import type { Filter } from './handler.ts'
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { AllocationTable, CLAIM_LIFE_MS } from './allocation-table.ts'
 import { ServiceRange } from './ip-range.ts'
 

@@ -7,7 +7,7 @@
  * for it by name, so that a refused request does not block the corrected one. Whoever lost an offer learns it when it
  * wants to confirm.
  */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 /** Longer than a write takes from its checks to the cache; an answer that takes longer has timed out. */
 export const CLAIM_LIFE_MS = 60_000

@@ -8,7 +8,7 @@
 import type { KubeObject } from '../../kube/objects.ts'
 import { internalError, serviceUnavailable } from '../../kube/status/availability-errors.ts'
 import { type FieldError, invalidField } from '../../kube/status/field-error.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../core/admission.ts'
 import type { Item } from '../core/item.ts'
 import type { ObjectCache } from '../core/object-cache.ts'

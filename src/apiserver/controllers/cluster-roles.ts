@@ -1,6 +1,6 @@
 /** Aggregated ClusterRoles: their rules follow the roles that their selectors match. */
-import { inTurns } from '../../telemetry/steps.ts'
-import { Turns } from '../../telemetry/turns.ts'
+import { inTurns } from '../../runtime/steps.ts'
+import { Turns } from '../../runtime/turns.ts'
 import { rulesBytes, staleAggregationSteps } from '../auth/rbac/aggregation.ts'
 import { type ClusterRole, nameOf, RBAC_API_VERSION } from '../auth/rbac/objects.ts'
 import type { Controller } from './controller.ts'

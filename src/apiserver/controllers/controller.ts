@@ -2,7 +2,7 @@
  * What every controller is: collections to follow, which keys a changed object concerns, and how one key is brought in
  * order. All objects are looked at on start, so nothing that happened before is missed.
  */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
 import type { Item } from '../core/item.ts'
 import type { ObjectCache } from '../core/object-cache.ts'

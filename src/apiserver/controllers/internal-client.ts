@@ -5,7 +5,7 @@
 import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
 import { splitApiVersion } from '../../kube/schema/catalogue.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../kube/status/predicates.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { MASTERS_GROUP, type UserInfo } from '../auth/user.ts'
 import type { Item } from '../core/item.ts'
 import type { ObjectCache } from '../core/object-cache.ts'

@@ -4,7 +4,7 @@
  */
 import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
 import { listGroupVersions } from '../../kube/schema/catalogue.ts'
-import { Turns } from '../../telemetry/turns.ts'
+import { Turns } from '../../runtime/turns.ts'
 import { type Resource, storedResource } from '../core/resource.ts'
 import { struct, texts } from '../kinds/fields.ts'
 import { type Controller, nameOfItem, placeOf } from './controller.ts'

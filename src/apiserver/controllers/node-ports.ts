@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto'
 import { internalError } from '../../kube/status/availability-errors.ts'
 import { invalidField, tooManyField } from '../../kube/status/field-error.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { type Fields, flag, has, integer, structs, text } from '../kinds/fields.ts'
 import { AllocationTable } from './allocation-table.ts'
 import { nodePortsOf } from './service-claims.ts'

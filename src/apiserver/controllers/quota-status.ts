@@ -4,9 +4,9 @@
  */
 import type { KubeObject } from '../../kube/objects.ts'
 import { listGroupVersions } from '../../kube/schema/catalogue.ts'
-import type { Clock } from '../../telemetry/clock.ts'
-import { inTurns } from '../../telemetry/steps.ts'
-import { Turns } from '../../telemetry/turns.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { inTurns } from '../../runtime/steps.ts'
+import { Turns } from '../../runtime/turns.ts'
 import { type Amounts, amountsOf, sameAmounts } from '../admission/amounts.ts'
 import { lookupIn } from '../admission/lookup.ts'
 import { evaluatorOf, hardOf, NEVER_COUNTED, quotaUsageSteps } from '../admission/quota/usage.ts'

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { insufficientStorage } from '../../kube/status/availability-errors.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { FIRST_RETRY_MS, type KeyHandler, MAX_PARALLEL_KEYS, MAX_RETRY_MS, WorkQueue } from './work-queue.ts'
 

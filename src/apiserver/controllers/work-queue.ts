@@ -4,7 +4,7 @@
  * time, until it succeeds: handlers compare what is with what should be, so nothing is lost by waiting.
  */
 import { isInsufficientStorage } from '../../kube/status/predicates.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
 /** Soon enough for a conflict to pass unnoticed, then seldom enough to do no harm. */

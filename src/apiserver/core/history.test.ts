@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { MemoryStore } from '../storage/memory-store.ts'
 import { HISTORY_MARK_MS, HISTORY_MS, HistoryKeeper } from './history.ts'

@@ -2,8 +2,9 @@
  * Forgets history that nobody should need any more. Watches resume and pages continue in the history, so it reaches back
  * for minutes; without an end it would fill the disk.
  */
-import type { Clock } from '../../telemetry/clock.ts'
-import type { Part } from '../../telemetry/lifecycle.ts'
+
+import type { Part } from '../../process/lifecycle.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Store } from '../storage/store.ts'
 

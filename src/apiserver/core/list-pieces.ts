@@ -3,10 +3,10 @@
  * taken, and others have their turns in between. Together the pieces are what would be made of the list as a whole.
  */
 import { encodeProtobuf } from '../../kube/codec/object-codec.ts'
+import { envelopeAround, readEnvelope } from '../../kube/envelope.ts'
 import type { ListMeta } from '../../kube/objects.ts'
-import { envelopeAround, readEnvelope } from '../../kube/protobuf/envelope.ts'
 import { notAcceptable } from '../../kube/status/request-errors.ts'
-import type { Turns } from '../../telemetry/turns.ts'
+import type { Turns } from '../../runtime/turns.ts'
 import { tableOrder } from '../kinds/tables/table.ts'
 import { type BodyForm, bodyForm, encodeJson } from '../serving/encode-body.ts'
 import type { Item } from './item.ts'

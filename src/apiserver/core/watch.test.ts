@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { MemoryStore } from '../storage/memory-store.ts'
 import type { Change } from '../storage/store.ts'
 import { Collection, MAX_RECENT_CHANGES } from './collection.ts'

@@ -3,6 +3,7 @@
  * encoding that somebody asked for, and made again when the source has changed.
  */
 import { encodeMessage } from '../../kube/codec/object-codec.ts'
+import { writeEnvelope } from '../../kube/envelope.ts'
 import {
   type NegotiatedOutput,
   negotiateDiscovery,
@@ -11,7 +12,6 @@ import {
 } from '../../kube/negotiation.ts'
 import { PLAIN_DOCUMENT } from '../../kube/negotiation-offers.ts'
 import type { KubeObject } from '../../kube/objects.ts'
-import { writeEnvelope } from '../../kube/protobuf/envelope.ts'
 import { responseContentType } from '../../kube/representation.ts'
 import { findKind } from '../../kube/schema/schema.ts'
 import { encodeBody } from '../serving/encode-body.ts'

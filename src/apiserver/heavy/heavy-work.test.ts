@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import type { ApiError } from '../../kube/status/status.ts'
-import { ManualClock, systemClock } from '../../telemetry/clock.ts'
+import { ManualClock, systemClock } from '../../runtime/clock.ts'
 import type { HeavyResult, HeavyTask } from './heavy-task.ts'
 import {
   HEAVY_TASK_MS,

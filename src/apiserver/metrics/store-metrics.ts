@@ -1,6 +1,6 @@
 /** A store that tells how long it takes: the same for all, so that LMDB and etcd can be compared. */
 import { Histogram, type Registry } from 'prom-client'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Store } from '../storage/store.ts'
 import { StoreUnavailableError } from '../storage/store-errors.ts'
 

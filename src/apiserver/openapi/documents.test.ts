@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { builtInGroupVersions } from '../discovery/built-in.ts'
 import { OpenApiDocuments, type OpenApiRequest } from './documents.ts'
 import { groupVersionDocument } from './group-version-document.ts'

@@ -5,8 +5,8 @@
  */
 import { createHash } from 'node:crypto'
 import { parseAccept } from '../../kube/media-type-accept.ts'
-import type { Clock } from '../../telemetry/clock.ts'
-import { Turns } from '../../telemetry/turns.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { Turns } from '../../runtime/turns.ts'
 import type { OpenApiPart, OpenApiSource } from './source.ts'
 import { type SwaggerForm, swaggerBytes } from './swagger/swagger-bytes.ts'
 

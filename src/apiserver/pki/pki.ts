@@ -6,7 +6,6 @@
 
 import type { KeyObject } from 'node:crypto'
 import { join } from 'node:path'
-import { writeFileAtomically } from '../../identity/atomic-file.ts'
 import { type Certificate, certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import {
@@ -19,7 +18,8 @@ import {
 import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
 import { type CertificatePair, type PairPaths, readPair, writePair } from '../../identity/pair-file.ts'
 import { isNearExpiry } from '../../identity/rotation.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { writeFileAtomically } from '../../runtime/files/atomic-file.ts'
 import type { AuthoritySource } from './shared-authorities.ts'
 
 const dayMs = 24 * 60 * 60 * 1000

@@ -5,7 +5,7 @@
 import { createGzip } from 'node:zlib'
 import { drained } from '../../http/body/drained.ts'
 import type { ResponseHeaders, ResponseStream } from '../../http/server/exchange.ts'
-import type { Turns } from '../../telemetry/turns.ts'
+import type { Turns } from '../../runtime/turns.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import { acceptsGzip, compressedHeaders, GZIP_LEVEL, MIN_GZIP_BYTES, respond, respondStream } from './respond.ts'
 

@@ -2,7 +2,7 @@
  * The store of several API servers: an etcd cluster, which has revisions, transactions, watches, leases and compaction of
  * its own. All keys stand behind a prefix; revisions are etcd's, so they also grow when somebody else writes there.
  */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { checkListOptions, checkRevision, checkTransaction } from './checks.ts'
 import { EtcdClient, type EtcdClientOptions } from './etcd/client.ts'
 import type { Input, Output } from './etcd/codec.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { LeaseSweeper, MAX_SWEPT_ENTRIES, SWEEP_INTERVAL_MS } from './lease-sweeper.ts'
 import type { Condition, Transaction, TransactionResult } from './store.ts'
 

@@ -2,7 +2,7 @@
  * Deletes entries whose lease has run out, for stores that keep time themselves. Each goes by an ordinary transaction on
  * the condition that it has not been written since, so a renewal and an expiry at the same moment cannot both win.
  */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Condition, Transaction, TransactionResult } from './store.ts'
 
 /** Leases are counted in seconds; nobody needs their end sooner. */

@@ -5,7 +5,7 @@
  *
  * No read transaction outlives the turn of the event loop in which it began: old pages are never pinned by a slow reader.
  */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { checkListOptions, checkRevision, checkTransaction, writeBytes } from './checks.ts'
 import { follow, type History } from './follow.ts'
 import { GroupCommit } from './group-commit.ts'

@@ -2,7 +2,7 @@
  * The store without a disk: for tests and throw-away servers, and the plainest statement of what a store does. The present
  * is a map; the past is a list of changes that is undone, newest first, to get at an older state.
  */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { checkListOptions, checkRevision, checkTransaction } from './checks.ts'
 import { follow, type History } from './follow.ts'
 import { compareKeys } from './keys.ts'

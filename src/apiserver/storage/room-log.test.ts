@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { MemoryStore } from './memory-store.ts'
 import { roomLoggedStore } from './room-log.ts'
 import type { Store, Transaction } from './store.ts'

@@ -1,5 +1,5 @@
 /** What can go wrong between the API server and its store; each has one meaning, in every implementation. */
-import { ExplainedError } from '../../telemetry/explained-error.ts'
+import { ExplainedError } from '../../runtime/explained-error.ts'
 
 /** The history does not reach back to this revision. */
 export class CompactedError extends Error {

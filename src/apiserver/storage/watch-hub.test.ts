@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import type { Change } from './store.ts'
 import { StoreUnavailableError } from './store-errors.ts'
 import { MAX_QUEUED_CHANGES, PROGRESS_INTERVAL_MS, WatchHub } from './watch-hub.ts'

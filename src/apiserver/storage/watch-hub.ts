@@ -3,7 +3,7 @@
  * yet, within a limit: a reader that falls behind loses its queue, is told so, and reads on from the history instead.
  * However slow the readers are, the memory they hold is bounded, and no writer waits for them.
  */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Change, ChangeBatch } from './store.ts'
 import { StoreUnavailableError } from './store-errors.ts'
 

@@ -3,8 +3,8 @@
  */
 import { resolve } from 'node:path'
 import * as v from 'valibot'
-import { canonicalIpAddress } from '../../identity/ip-address.ts'
-import { formatAddress, type ListenAddress } from '../../telemetry/listen.ts'
+import { canonicalIpAddress } from '../../network/ip-address.ts'
+import { formatAddress, type ListenAddress } from '../../network/listen.ts'
 import type { ValueType } from './option.ts'
 
 /** A path of a file or folder, absolute once read. In a configuration file it is relative to that file's folder. */

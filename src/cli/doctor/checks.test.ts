@@ -8,7 +8,7 @@ import { type CertificateAuthority, issueCertificate, validityFromNow } from '..
 import { caBundleSha256 } from '../../identity/join-token.ts'
 import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
 import { nodeSubject } from '../../identity/node-name.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { renderFindings, runChecks } from './checks.ts'
 import { type DoctorReaders, ToolError, type VersionAnswer } from './finding.ts'
 

@@ -5,7 +5,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { PUBLIC_FILE_MODE, writeFileAtomically } from '../../identity/atomic-file.ts'
+import { PUBLIC_FILE_MODE, writeFileAtomically } from '../../runtime/files/atomic-file.ts'
 import type { AccountFiles } from './service-account.ts'
 import { runFolderPrefix, signFolder, sweepStaleFolders } from './stale-folders.ts'
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { FreshAccount, RUN_TOKEN_CHECK_MS } from './fresh-account.ts'
 import type { AccountFiles } from './service-account.ts'
 

@@ -1,5 +1,5 @@
 /** Keeps the files of a service account good for as long as a program runs, as the kubelet does for pods. */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { AccountFiles } from './service-account.ts'
 
 /** When a new token is fetched: as the kubelet does, so that a fifth of its life is left for API servers that are away. */

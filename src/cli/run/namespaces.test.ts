@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { writeFileAtomically } from '../../identity/atomic-file.ts'
+import { writeFileAtomically } from '../../runtime/files/atomic-file.ts'
 import { type NamespaceKind, namespaceCommand, type Preparation } from './mount-script.ts'
 import { attemptCommand, findNamespaceKind } from './namespaces.ts'
 

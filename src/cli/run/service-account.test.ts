@@ -6,7 +6,7 @@ import { KubeClient } from '../../kube/client/client.ts'
 import { ConnectionConfigError } from '../../kube/client/connection.ts'
 import type { TransportRequest } from '../../kube/client/transport.ts'
 import { TransportError } from '../../kube/client/transport-error.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { fetchAccount, parseAccountName } from './service-account.ts'
 
 const account = { namespace: 'shop', name: 'cart' }

@@ -2,7 +2,7 @@
 import { lstat, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
-import { readFileBounded } from '../../identity/atomic-file.ts'
+import { readFileBounded } from '../../runtime/files/atomic-file.ts'
 import { isLocalFolder } from '../local-folder.ts'
 import { judge, ownIdentity, type ProcessIdentity, surroundings } from '../process-identity.ts'
 

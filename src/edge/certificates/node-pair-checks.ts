@@ -2,11 +2,11 @@
 
 import type { Certificate } from '../../identity/certificate.ts'
 import { formatName } from '../../identity/distinguished-name.ts'
-import { canonicalIpAddress } from '../../identity/ip-address.ts'
 import { nodeOfSubject } from '../../identity/node-name.ts'
 import { speaksFor, type VerificationReason, verifyCertificate } from '../../identity/verify.ts'
+import { canonicalIpAddress } from '../../network/ip-address.ts'
 import type { CertificatePurpose } from '../../protocol/requests.ts'
-import { ExplainedError } from '../../telemetry/explained-error.ts'
+import { ExplainedError } from '../../runtime/explained-error.ts'
 import type { CertificateContent } from '../hub/hub-client.ts'
 
 type Chain = readonly [Certificate, ...Certificate[]]

@@ -3,13 +3,13 @@
  * their own: an edge with certificates that were brought to it has no `edge.json`, and what two keepers write while the
  * keeper of the edge's own certificate writes that one would be lost now and then.
  */
+
 import { join } from 'node:path'
 import * as v from 'valibot'
-import { readFileBounded, writeFileAtomically } from '../../identity/atomic-file.ts'
-import { IdentityError } from '../../identity/errors.ts'
-import { diskOperations, type FileOperations } from '../../identity/file-operations.ts'
-import { type CertificatePair, type PairPaths, readPair, writePair } from '../../identity/pair-file.ts'
+import { type CertificatePair, isDamagedFile, type PairPaths, readPair, writePair } from '../../identity/pair-file.ts'
 import type { CertificatePurpose } from '../../protocol/requests.ts'
+import { readFileBounded, writeFileAtomically } from '../../runtime/files/atomic-file.ts'
+import { diskOperations, type FileOperations } from '../../runtime/files/file-operations.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { RememberedRotation } from '../identity/edge-record.ts'
 
@@ -85,8 +85,7 @@ export class NodePairFiles {
     try {
       return await readPair(this.paths[purpose], this.#files)
     } catch (error) {
-      const { code } = error as IdentityError
-      if (!(error instanceof IdentityError) || code === 'unreadable-file' || code === 'unwritable-file') throw error
+      if (!isDamagedFile(error)) throw error
       this.#logger.warn(
         { certificate: purpose, why: error.message },
         'a certificate on disk is damaged; asking for another',

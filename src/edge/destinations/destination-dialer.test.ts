@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Network as DialNetwork } from '../../network/tcp.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import {
   DestinationDialer,

@@ -2,7 +2,7 @@
 import type { Registry } from 'prom-client'
 import { addressesOfThisMachine } from '../../network/own-addresses.ts'
 import { systemNetwork } from '../../network/tcp.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
 import { DestinationDialer } from './destination-dialer.ts'
 import { createDestinationMetrics } from './destination-metrics.ts'

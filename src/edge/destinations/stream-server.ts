@@ -3,7 +3,7 @@
  * the two. No byte of the destination goes out before the answer, and each direction ends by itself.
  */
 import type { Socket } from 'node:net'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { type IncomingOpen, receiveOpen } from '../../tunnel/incoming.ts'
 import { OpenError } from '../../tunnel/open-error.ts'

@@ -3,7 +3,7 @@
  * tokens use. Being here gives no right; the API server judges each request.
  */
 import { hash as digest } from 'node:crypto'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { CallerKey } from './caller-limits.ts'
 
 /** More than a node has pods; beyond, the token used least recently is judged anew. */

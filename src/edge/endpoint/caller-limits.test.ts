@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { MAX_POOL_CONNECTIONS, MAX_STREAMS_PER_UPSTREAM } from '../upstream/pool-core.ts'
 import {
   type CallerKey,

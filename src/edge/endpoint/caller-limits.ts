@@ -2,7 +2,7 @@
  * How much one caller may ask: a client in a loop is slowed, then refused, and nobody else notices. Callers are the node,
  * each accepted token, and each address for all who have proven nothing. Pure: the caller of this file waits and answers.
  */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 /** One caller's requests in the long run; a busy controller stays far below, a loop without a pause does not. */
 export const REQUESTS_PER_SECOND = 2_000

@@ -10,7 +10,7 @@ import {
 } from '../../identity/issue.ts'
 import { generateKeys } from '../../identity/keys.ts'
 import { nodeSubject } from '../../identity/node-name.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { CERTIFICATE_REFUSAL_MS, ClientCertificates } from './client-certificate.ts'
 
 const hourMs = 3_600_000

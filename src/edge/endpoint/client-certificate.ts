@@ -10,7 +10,7 @@ import { formatName } from '../../identity/distinguished-name.ts'
 import { IdentityError } from '../../identity/errors.ts'
 import { nodeOfSubject } from '../../identity/node-name.ts'
 import { verifyCertificate } from '../../identity/verify.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 export type CertificateVerdict =
   | { readonly kind: 'absent' }

@@ -6,7 +6,7 @@
 
 import type { RequestBody } from '../../http/body/streamed-body.ts'
 import type { ResponseHeaders, StreamingExchange } from '../../http/server/exchange.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { FilterPlan, FilterRequest } from '../filters/filter-plan.ts'
 import { answerSource } from '../upstream/answer-source.ts'
 import type { Upstream, UpstreamAnswer } from '../upstream/upstream.ts'

@@ -3,7 +3,7 @@
  * that moves is let go on, however slow the link makes it.
  */
 import type { RequestBody } from '../../http/body/streamed-body.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 /** As long as an API server would wait for an answer of its own. */
 export const REQUEST_STALL_MS = 60_000

@@ -3,7 +3,7 @@
  * done then. One listener for a whole request: each more costs as much as all the rest of this file.
  */
 import type { StreamingExchange } from '../../http/server/exchange.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Ticket } from './caller-limits.ts'
 import type { EndpointMetrics } from './endpoint-metrics.ts'
 import type { Entry } from './request-entry.ts'

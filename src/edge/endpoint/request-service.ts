@@ -5,7 +5,7 @@
 
 import type { Exchange, StreamingExchange, UpgradeExchange } from '../../http/server/exchange.ts'
 import { ApiError } from '../../kube/status/status.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { type AcceptedTokens, showsAcceptance } from './accepted-tokens.ts'

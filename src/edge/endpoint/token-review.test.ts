@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { type UpstreamAnswer, UpstreamError, type UpstreamRequest } from '../upstream/upstream.ts'
 import {
   MAX_TOKEN_REVIEW_BYTES,

@@ -3,7 +3,7 @@
  * remembered by the token's hash for a moment. Whatever goes wrong, the answer is that nothing is known.
  */
 import { Readable } from 'node:stream'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
 /** A token that is revoked may be taken for its owner's this much longer, and only where filters are chosen. */

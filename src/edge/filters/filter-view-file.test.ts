@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { diskOperations, type FileOperations } from '../../identity/file-operations.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
+import { diskOperations, type FileOperations } from '../../runtime/files/file-operations.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { FilterViewFile, MAX_FILTER_VIEW_BYTES } from './filter-view-file.ts'
 

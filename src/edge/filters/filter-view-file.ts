@@ -3,9 +3,9 @@
  * Losing it costs at most what clients see until they list anew, so no failure here keeps the edge from running.
  */
 import { join } from 'node:path'
-import { readFileBounded, writeFileAtomically } from '../../identity/atomic-file.ts'
-import { diskOperations, type FileOperations } from '../../identity/file-operations.ts'
-import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
+import type { Part, RunningPart } from '../../process/lifecycle.ts'
+import { readFileBounded, writeFileAtomically } from '../../runtime/files/atomic-file.ts'
+import { diskOperations, type FileOperations } from '../../runtime/files/file-operations.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { type FilterView, readView, type ViewBefore, writeView } from './filter-view.ts'
 

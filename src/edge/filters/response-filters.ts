@@ -3,7 +3,7 @@
  * endpoint's address change, a running watch that would now be answered otherwise ends with 410 Expired, so that its client
  * lists anew; and so does one that is resumed with what another view has shown.
  */
-import type { WireError } from '../../kube/protobuf/wire-error.ts'
+import type { WireError } from '../../protobuf/wire-error.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { type BodyFormat, bodyFormat } from './body-format.ts'
 import { Components } from './component.ts'

@@ -1,6 +1,6 @@
 /** Filters the answer to a watch. It is never compressed: events are small, and each has to be sent at once. */
 import type { Readable } from 'node:stream'
-import type { WireError } from '../../kube/protobuf/wire-error.ts'
+import type { WireError } from '../../protobuf/wire-error.ts'
 import type { BodyFormat } from './body-format.ts'
 import { decompressed } from './compression.ts'
 import type { FilterMetrics } from './filter-metrics.ts'

@@ -3,9 +3,9 @@
  * events of a streaming list, and errors pass. Of an object that is dropped the client hears that it is DELETED.
  */
 import { type Readable, Transform, type TransformCallback } from 'node:stream'
-import { WireError } from '../../kube/protobuf/wire-error.ts'
 import { resourceExpired } from '../../kube/status/request-errors.ts'
 import type { DocumentWalker } from '../../kube/walker/walker.ts'
+import { WireError } from '../../protobuf/wire-error.ts'
 import type { BodyFormat } from './body-format.ts'
 import type { FilterMetrics } from './filter-metrics.ts'
 import { filterObject } from './object-body.ts'

@@ -1,9 +1,9 @@
 /** Filters the answer to a get or a list. */
 import type { Readable } from 'node:stream'
-import { WireError } from '../../kube/protobuf/wire-error.ts'
 import { splitApiVersion } from '../../kube/schema/catalogue.ts'
 import { tooManyRequests } from '../../kube/status/availability-errors.ts'
 import { notFound } from '../../kube/status/resource-errors.ts'
+import { WireError } from '../../protobuf/wire-error.ts'
 import type { BodyFormat } from './body-format.ts'
 import type { FilterMetrics } from './filter-metrics.ts'
 import type { AnswerHead, BodyFilter, FilteredBody } from './filter-plan.ts'

@@ -4,9 +4,9 @@
  * connection costs no round trip of its own.
  */
 import { createServer, type Server, type Socket } from 'node:net'
-import { type ListenAddress, listen } from '../../telemetry/listen.ts'
+import { type ListenAddress, listen } from '../../network/listen.ts'
+import type { SafetyNet } from '../../process/safety-net.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { OpenError, openErrorFrom } from '../../tunnel/open-error.ts'
 import type { OutgoingOpen } from '../../tunnel/outgoing.ts'
 import type { OpenHeader } from '../../tunnel/prelude/open-header.ts'

@@ -1,8 +1,8 @@
 /** All forwards of an edge as one part of its process. Either all listen or none does. */
 import type { Registry } from 'prom-client'
-import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
+import type { Part, RunningPart } from '../../process/lifecycle.ts'
+import type { SafetyNet } from '../../process/safety-net.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
-import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { Forward, type ForwardStatus, type OpenStream } from './forward.ts'
 import { createForwardMetrics } from './forward-metrics.ts'
 import type { ForwardSpec } from './forward-spec.ts'

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { CHECK_IN_INTERVAL_MS } from '../rotation/rotation-core.ts'
 import { CHECK_IN_RETRY_MAX_MS, CheckIn } from './check-in.ts'
 import { HubError, networkError } from './hub-error.ts'

@@ -3,9 +3,10 @@
  * reached is tried for ever; one that refuses is, too, but that shows in the health of the edge. Certificates that came by a
  * join are shown by their keeper.
  */
-import type { Clock } from '../../telemetry/clock.ts'
+
+import type { Part, RunningPart } from '../../process/lifecycle.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
-import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { CHECK_IN_INTERVAL_MS } from '../rotation/rotation-core.ts'
 import { HubError } from './hub-error.ts'

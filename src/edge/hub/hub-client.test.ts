@@ -5,8 +5,8 @@ import { certificatePem } from '../../identity/certificate.ts'
 import { issueCertificate, validityFromNow } from '../../identity/issue.ts'
 import { generateKeys, keyFingerprint, privateKeyPem } from '../../identity/keys.ts'
 import { nodeSubject } from '../../identity/node-name.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
-import { listen } from '../../telemetry/listen.ts'
+import { listen } from '../../network/listen.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import {
   DEFAULT_PENDING_RETRY_MS,
   fetchUnverifiedCa,

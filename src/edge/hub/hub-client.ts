@@ -7,7 +7,7 @@ import * as v from 'valibot'
 import { type Certificate, readCertificates } from '../../identity/certificate.ts'
 import type { Dial } from '../../kube/client/connector.ts'
 import { type CertificatePurpose, certificatePath, HUB_PATHS, PEM_MEDIA_TYPE } from '../../protocol/requests.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { HubError, networkError } from './hub-error.ts'
 import { type ClientPair, exchange, type HubAnswer, type HubRequest, type HubTrust } from './hub-exchange.ts'
 

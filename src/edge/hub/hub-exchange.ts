@@ -13,7 +13,7 @@ import { type PeerCertificates, peerCertificates } from '../../identity/peer.ts'
 import { verifyCertificate } from '../../identity/verify.ts'
 import { type Dial, type DialTarget, dialTcp } from '../../kube/client/connector.ts'
 import { toTransportError } from '../../kube/client/transport-error.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { fromTransport, HubError, networkError, tlsCodeOf, tlsError } from './hub-error.ts'
 
 /** For dialling and the TLS handshake together: a hub on the other side of the world needs a second. */

@@ -1,5 +1,5 @@
 /** Addresses of hubs as people write them. */
-import { ExplainedError } from '../../telemetry/explained-error.ts'
+import { ExplainedError } from '../../runtime/explained-error.ts'
 
 /** Hubs behind one address need one entry; a list is for several addresses, and every entry costs a try when all are away. */
 export const MAX_HUBS = 16

@@ -1,7 +1,8 @@
 /** How the API server is known to an edge whose certificates the operator brings: no token could have told it. */
-import { readFileBounded } from '../../identity/atomic-file.ts'
+
 import { type Certificate, readCertificates } from '../../identity/certificate.ts'
-import { diskOperations } from '../../identity/file-operations.ts'
+import { readFileBounded } from '../../runtime/files/atomic-file.ts'
+import { diskOperations } from '../../runtime/files/file-operations.ts'
 import { BroughtIdentityError } from './brought.ts'
 
 export interface BroughtCluster {

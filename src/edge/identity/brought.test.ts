@@ -12,7 +12,7 @@ import {
 import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
 import { nodeSubject } from '../../identity/node-name.ts'
 import type { CertificatePair } from '../../identity/pair-file.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { BROUGHT_POLL_MS, BroughtKeeper, readBroughtIdentity } from './brought.ts'
 

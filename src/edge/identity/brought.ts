@@ -4,16 +4,16 @@
  * notice. The node's name is the one in the certificate; the hub records the claim when it is first used.
  */
 
-import { readFileBounded } from '../../identity/atomic-file.ts'
 import { type Certificate, readCertificates } from '../../identity/certificate.ts'
 import { formatName } from '../../identity/distinguished-name.ts'
-import { diskOperations, type FileOperations } from '../../identity/file-operations.ts'
 import { nodeOfSubject } from '../../identity/node-name.ts'
 import { type CertificatePair, readForeignPair } from '../../identity/pair-file.ts'
-import type { Clock } from '../../telemetry/clock.ts'
-import { ExplainedError } from '../../telemetry/explained-error.ts'
+import type { Part, RunningPart } from '../../process/lifecycle.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { ExplainedError } from '../../runtime/explained-error.ts'
+import { readFileBounded } from '../../runtime/files/atomic-file.ts'
+import { diskOperations, type FileOperations } from '../../runtime/files/file-operations.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
-import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { KeeperMetrics } from '../rotation/keeper-metrics.ts'
 import type { EdgeIdentity } from './edge-identity.ts'

@@ -4,16 +4,16 @@
  */
 import type { KeyObject } from 'node:crypto'
 import { dirname, join } from 'node:path'
+import { type Certificate, certificatePem, readCertificates } from '../../identity/certificate.ts'
+import { privateKeyPem, readPrivateKey } from '../../identity/keys.ts'
+import { type CertificatePair, type PairPaths, readPair, writePair } from '../../identity/pair-file.ts'
 import {
   PUBLIC_FILE_MODE,
   readFileBounded,
   removeTemporaryFiles,
   writeFileAtomically,
-} from '../../identity/atomic-file.ts'
-import { type Certificate, certificatePem, readCertificates } from '../../identity/certificate.ts'
-import { diskOperations, type FileOperations } from '../../identity/file-operations.ts'
-import { privateKeyPem, readPrivateKey } from '../../identity/keys.ts'
-import { type CertificatePair, type PairPaths, readPair, writePair } from '../../identity/pair-file.ts'
+} from '../../runtime/files/atomic-file.ts'
+import { diskOperations, type FileOperations } from '../../runtime/files/file-operations.ts'
 import { type EdgeRecord, type RememberedRotation, readEdgeRecord, writeEdgeRecord } from './edge-record.ts'
 
 export interface EdgePaths {

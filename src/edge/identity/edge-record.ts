@@ -4,7 +4,7 @@
  */
 
 import * as v from 'valibot'
-import { ExplainedError } from '../../telemetry/explained-error.ts'
+import { ExplainedError } from '../../runtime/explained-error.ts'
 
 /** The form of `edge.json` that this program writes; a reader of another form cannot know what it would lose. */
 export const EDGE_RECORD_VERSION = 1

@@ -5,7 +5,7 @@ import { type Certificate, certificatePem } from '../../identity/certificate.ts'
 import { type CertificateAuthority, issueCertificate, validityFromNow } from '../../identity/issue.ts'
 import { generateKeys } from '../../identity/keys.ts'
 import { nodeSubject } from '../../identity/node-name.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { LearntTrust, MAX_LEARNT_CAS, MAX_VOUCHERS } from './learnt-trust.ts'
 
 const clock = new ManualClock(Date.UTC(2026, 0, 1))

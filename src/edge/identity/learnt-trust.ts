@@ -5,7 +5,7 @@
  */
 import { type Certificate, readCertificates } from '../../identity/certificate.ts'
 import { formatName } from '../../identity/distinguished-name.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { EdgeFiles } from './edge-files.ts'
 import { ownCertificateProblem } from './own-certificate.ts'

@@ -10,7 +10,7 @@ import {
   validityFromNow,
 } from '../../identity/issue.ts'
 import { generateKeys } from '../../identity/keys.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { isVouchedFor } from './vouched-ca.ts'
 
 const clock = new ManualClock(Date.UTC(2026, 0, 1))

@@ -1,9 +1,10 @@
 /** What a join finds in the data folder, and what becomes of it. */
+
 import type { KeyObject } from 'node:crypto'
-import { IdentityError } from '../../identity/errors.ts'
 import { caSha256 } from '../../identity/join-token.ts'
+import { isDamagedFile } from '../../identity/pair-file.ts'
 import type { Dial } from '../../kube/client/connector.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { HubClient } from '../hub/hub-client.ts'
 import { HubError } from '../hub/hub-error.ts'
 import type { EdgeFiles } from '../identity/edge-files.ts'
@@ -54,8 +55,7 @@ async function loadUsable({ files, clock, caSha256: wantedCa }: ExistingOptions)
 
 function isDamage(error: unknown): boolean {
   if (error instanceof EdgeRecordError) return error.problem === 'damaged'
-  if (error instanceof IdentityError) return error.code !== 'unreadable-file' && error.code !== 'unwritable-file'
-  return error instanceof EdgeIdentityError
+  return isDamagedFile(error) || error instanceof EdgeIdentityError
 }
 
 async function askTheHub(identity: JoinedIdentity, options: ExistingOptions): Promise<ExistingVerdict> {

@@ -3,7 +3,8 @@
 import { IdentityError } from '../../identity/errors.ts'
 import { JoinTokenError } from '../../identity/join-token.ts'
 import type { HubRefusalCode } from '../../protocol/refusals.ts'
-import { ExplainedError } from '../../telemetry/explained-error.ts'
+import { ExplainedError } from '../../runtime/explained-error.ts'
+import { FileError } from '../../runtime/files/file-error.ts'
 import { HubError, type HubTlsCode } from '../hub/hub-error.ts'
 import { HubUrlError } from '../hub/hub-url.ts'
 import { EdgeIdentityError } from '../identity/edge-identity.ts'
@@ -70,7 +71,7 @@ export function explainJoinFailure(error: unknown, context: JoinContext): unknow
     return new JoinError(step, 'hub-address', error.message, 'Correct --hub and run the same again', { cause: error })
   if (error instanceof EdgeRecordError || error instanceof EdgeIdentityError)
     return new JoinError(step, 'bad-identity', error.message, 'Nothing was changed', { cause: error })
-  if (error instanceof IdentityError)
+  if (error instanceof IdentityError || error instanceof FileError)
     return new JoinError(step, error.code, error.message, 'Mend that and run the same again', { cause: error })
   return error
 }

@@ -1,5 +1,5 @@
 /** Waiting for a hub that says it is busy: a fleet that joins at once is let in a few at a time. */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { HubError } from '../hub/hub-error.ts'
 
 /** A hub that lets thousands in needs minutes; a person who watches should not wait much longer. */

@@ -3,8 +3,8 @@
  * as many servers as they say there are, and serves what each dials.
  */
 import type { Duplex } from 'node:stream'
-import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
-import type { ListenAddress } from '../../telemetry/listen.ts'
+import type { ListenAddress } from '../../network/listen.ts'
+import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import { openErrorFrom } from '../../tunnel/open-error.ts'
 import { Backoff } from './backoff.ts'
 import type { KonnectivityMetrics } from './metrics.ts'

@@ -1,7 +1,8 @@
 /** The edge's call to one konnectivity server: it answers what the server dials. */
-import type { Clock } from '../../telemetry/clock.ts'
+
+import type { SafetyNet } from '../../process/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { type ClientCall, startCall } from '../../tunnel/grpc/client-call.ts'
 import { Http2Liveness } from '../../tunnel/grpc/http2-liveness.ts'
 import type { Answer } from '../../tunnel/konnectivity/incoming-dials.ts'

@@ -1,8 +1,8 @@
 /** The connection to a stock konnectivity server: mutual TLS, verified by the CA of that server. */
 import { isIP } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
-import type { Clock } from '../../telemetry/clock.ts'
-import type { ListenAddress } from '../../telemetry/listen.ts'
+import type { ListenAddress } from '../../network/listen.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 /** For the connection and its handshake together. */
 export const KONNECTIVITY_CONNECT_TIMEOUT_MS = 20_000

@@ -2,11 +2,12 @@
  * Keeps the token file of kube-proxy fresh: a new token at half the life of the present one, which stays in the file until
  * the new one is on disk. How long the present one lives stands in the token, so nothing else has to be remembered.
  */
-import { readFileBounded, writeFileAtomically } from '../../identity/atomic-file.ts'
-import { diskOperations, type FileOperations } from '../../identity/file-operations.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+
+import type { Part, RunningPart } from '../../process/lifecycle.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { readFileBounded, writeFileAtomically } from '../../runtime/files/atomic-file.ts'
+import { diskOperations, type FileOperations } from '../../runtime/files/file-operations.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
-import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { behindEdgeCertificate } from '../certificates/behind-edge-certificate.ts'
 import type { HubClient } from '../hub/hub-client.ts'

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { diskOperations, type FileOperations } from '../../identity/file-operations.ts'
+import { diskOperations, type FileOperations } from '../../runtime/files/file-operations.ts'
 import { type KubeconfigsOptions, kubeconfigPaths, writeKubeconfigs } from './kubeconfig-files.ts'
 
 let dataDir: string

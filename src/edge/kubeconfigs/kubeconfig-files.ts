@@ -3,9 +3,9 @@
  * and hold no secret themselves: what is renewed is renewed in those files, and Kubernetes clients read them again.
  */
 import { join, resolve } from 'node:path'
-import { readFileBounded, writeFileAtomically } from '../../identity/atomic-file.ts'
-import { diskOperations, type FileOperations } from '../../identity/file-operations.ts'
-import { formatAddress } from '../../telemetry/listen.ts'
+import { formatAddress } from '../../network/listen.ts'
+import { readFileBounded, writeFileAtomically } from '../../runtime/files/atomic-file.ts'
+import { diskOperations, type FileOperations } from '../../runtime/files/file-operations.ts'
 import { nodePairPaths } from '../certificates/node-pair-files.ts'
 
 export interface KubeconfigPaths {

@@ -4,8 +4,8 @@
  */
 import { hash } from 'node:crypto'
 import * as v from 'valibot'
-import { readFileBounded, writeFileAtomically } from '../../identity/atomic-file.ts'
-import type { FileOperations } from '../../identity/file-operations.ts'
+import { readFileBounded, writeFileAtomically } from '../../runtime/files/atomic-file.ts'
+import type { FileOperations } from '../../runtime/files/file-operations.ts'
 
 const originSchema = v.object({ tokenSha256: v.string(), kubernetesCaSha256: v.string() })
 

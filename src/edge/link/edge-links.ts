@@ -4,11 +4,11 @@
  * waited for.
  */
 import type { Registry } from 'prom-client'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Part, RunningPart } from '../../process/lifecycle.ts'
+import type { SafetyNet } from '../../process/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
-import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
-import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import { type OutgoingOpen, openTarget } from '../../tunnel/outgoing.ts'
 import type { OpenHeader } from '../../tunnel/prelude/open-header.ts'

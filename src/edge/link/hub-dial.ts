@@ -1,6 +1,6 @@
 /** How requests to a hub's HTTPS begin: straight, or through the proxy that is set, as sessions do by `dialHub`. */
 import { type Dial, dialTcp } from '../../kube/client/connector.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { DialError } from '../../tunnel/carriers/dial-error.ts'
 import type { DialHubOptions } from '../../tunnel/carriers/dial-hub.ts'
 import { DIAL_TIMEOUTS, openPath } from '../../tunnel/carriers/tcp-path.ts'

@@ -2,8 +2,9 @@
  * One attempt to open a session with a hub. A session counts as open when the hub has answered its first ping: with TLS 1.3 a
  * hub that refuses our certificate says so only after the handshake looks done from here.
  */
-import type { Clock } from '../../telemetry/clock.ts'
-import type { SafetyNet } from '../../telemetry/safety-net.ts'
+
+import type { SafetyNet } from '../../process/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Carrier } from '../../tunnel/carrier.ts'
 import { SessionDriver } from '../../tunnel/session-driver.ts'
 import type { TunnelStream } from '../../tunnel/tunnel-stream.ts'

@@ -1,6 +1,6 @@
 /** The address that forwards listen on: which ones can be had, which must be made, and which serve only this machine. */
 import { BlockList, isIPv4 } from 'node:net'
-import { canonicalIpAddress } from '../../identity/ip-address.ts'
+import { canonicalIpAddress } from '../../network/ip-address.ts'
 
 export class BindAddressError extends Error {
   override readonly name = 'BindAddressError'

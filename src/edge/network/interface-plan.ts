@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { isIPv4 } from 'node:net'
 import * as v from 'valibot'
-import { canonicalIpAddress } from '../../identity/ip-address.ts'
+import { canonicalIpAddress } from '../../network/ip-address.ts'
 
 export const LOOPBACK_INTERFACE = 'lo'
 const loopbackLabel = 'lo:causeway'

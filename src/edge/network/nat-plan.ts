@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { isIPv4 } from 'node:net'
-import { canonicalIpAddress } from '../../identity/ip-address.ts'
+import { canonicalIpAddress } from '../../network/ip-address.ts'
 import { isAlwaysThere } from './bind-address.ts'
 
 /** Where every cluster serves `default/kubernetes`; pods read it from their environment. */

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { settled } from '../../../test/worlds/yamux-drivers.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { NAT_CHECK_MS, Nat } from './nat.ts'
 import { NftCommandError, type NftFailure, nftCommandError } from './nat-command.ts'

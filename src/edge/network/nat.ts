@@ -4,10 +4,10 @@
  */
 
 import type { Registry } from 'prom-client'
-import type { Clock } from '../../telemetry/clock.ts'
-import { ExplainedError } from '../../telemetry/explained-error.ts'
+import type { Part, RunningPart } from '../../process/lifecycle.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { ExplainedError } from '../../runtime/explained-error.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
-import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
 import { type NftCommand, NftCommandError, runNft } from './nat-command.ts'
 import { createNatMetrics, type NatMetrics } from './nat-metrics.ts'

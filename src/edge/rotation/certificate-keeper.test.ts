@@ -5,7 +5,7 @@ import { readRequest } from '../../identity/csr.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import { type CertificateAuthority, issueCertificate, validityFromNow } from '../../identity/issue.ts'
 import { type CertificatePair, parsePair } from '../../identity/pair-file.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import type { RememberedRotation } from '../identity/edge-record.ts'
 import {

@@ -4,7 +4,7 @@
  */
 import { Readable } from 'node:stream'
 import type { ByteSource } from '../../http/body/byte-source.ts'
-import { guardEmitter } from '../../telemetry/guarded-emitter.ts'
+import { guardEmitter } from '../../runtime/guarded-emitter.ts'
 
 /** Bytes held between the API server's connection and the client's: a few frames. */
 export const ANSWER_BUFFER_BYTES = 64 * 1024

@@ -5,7 +5,7 @@ import { loudNet } from '../../../test/worlds/loud-net.ts'
 import { upstreamRequest } from '../../../test/worlds/upstream-world.ts'
 import { settingsFrame } from '../../http/http2/settings.ts'
 import { FrameType, frame } from '../../http/http2/wire.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { H2Connection } from './h2-connection.ts'
 
 /** A connection whose API server is the test: it pushes what arrives, and nobody reads what is sent. */

@@ -1,7 +1,8 @@
 /** The connections that carry one credential: opens them as `pool-core.ts` says, and gives each request one of them. */
-import type { Clock } from '../../telemetry/clock.ts'
+
+import type { SafetyNet } from '../../process/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { type ApiServer, type ClientPair, connectToApiServer } from './api-server-connection.ts'
 import { H2Connection } from './h2-connection.ts'
 import type { StreamOutcome } from './h2-stream.ts'

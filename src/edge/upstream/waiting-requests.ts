@@ -1,6 +1,6 @@
 /** Requests that wait for a stream, first come first served: bounded in number and in time. */
 import type { Cancellation } from '../../http/server/ending.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { type PoolName, UpstreamError } from './upstream.ts'
 
 /** Requests of one pool that wait for a stream; each holds a client. */

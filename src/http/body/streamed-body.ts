@@ -3,8 +3,8 @@
  * up destroys what it reads, and the connection still has an answer to carry.
  */
 import { Readable } from 'node:stream'
-import { guardEmitter } from '../../telemetry/guarded-emitter.ts'
-import type { Guard } from '../../telemetry/safety-net.ts'
+import type { Guard } from '../../process/safety-net.ts'
+import { guardEmitter } from '../../runtime/guarded-emitter.ts'
 import type { HeaderList } from '../server/exchange.ts'
 import type { ByteSource } from './byte-source.ts'
 

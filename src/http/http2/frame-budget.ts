@@ -2,7 +2,7 @@
  * How many frames a peer may send that cost us work and move nothing: pings, settings, priorities, resets, empty pieces of
  * bodies. Whoever sends them without end loses the connection.
  */
-import { TokenBucket } from '../../telemetry/token-bucket.ts'
+import { TokenBucket } from '../../runtime/token-bucket.ts'
 import { ErrorCode, Http2Error } from './wire.ts'
 
 /** A client that ends all it has open at once, and some more. */

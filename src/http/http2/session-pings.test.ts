@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import type { Http2Session } from './session.ts'
 import { SessionPings } from './session-pings.ts'
 

@@ -1,5 +1,5 @@
 /** Pings with a callback each, as those who look after a connection's life want them. */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Http2Session } from './session.ts'
 
 /** Unanswered ones that are remembered; whoever asks more often without an answer has another way to find out. */

@@ -5,7 +5,7 @@
  * Always true: a stream in the table can still get frames from the peer, a handler hears `onClose` exactly once, and after a
  * failure nothing more is sent or delivered.
  */
-import { callAll } from '../../telemetry/call-all.ts'
+import { callAll } from '../../runtime/call-all.ts'
 import { goAwayFrame, pingFrame } from './control-frames.ts'
 import { FrameDispatch, type FrameTarget } from './frame-dispatch.ts'
 import { FrameReader } from './frame-reader.ts'

@@ -3,7 +3,7 @@
  * in it; bodies wait when the socket has enough, and so does a peer that makes us answer faster than it reads.
  */
 import type { Duplex } from 'node:stream'
-import type { Guard } from '../../telemetry/safety-net.ts'
+import type { Guard } from '../../process/safety-net.ts'
 import type { Transport } from './send-scheduler.ts'
 import { Http2Session } from './session.ts'
 import type { SessionEvents, SessionOptions } from './session-options.ts'

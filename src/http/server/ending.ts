@@ -3,7 +3,7 @@
  * processor time as the rest of an exchange together, so it is made only where somebody asks for it.
  */
 
-import { callAll } from '../../telemetry/call-all.ts'
+import { callAll } from '../../runtime/call-all.ts'
 
 /** Every AbortSignal is one. */
 export interface Cancellation {

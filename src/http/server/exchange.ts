@@ -3,7 +3,7 @@
  * Exchange; only `http1-exchange.ts` and `http2-exchange.ts` know the difference.
  */
 import type { Duplex } from 'node:stream'
-import type { Guard } from '../../telemetry/safety-net.ts'
+import type { Guard } from '../../process/safety-net.ts'
 import type { RequestBody } from '../body/streamed-body.ts'
 import type { Cancellation } from './ending.ts'
 

@@ -1,8 +1,8 @@
 /** An exchange over HTTP/1.1. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Clock } from '../../telemetry/clock.ts'
-import type { Guard } from '../../telemetry/safety-net.ts'
+import type { Guard } from '../../process/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { drained } from '../body/drained.ts'
 import { ReadableSource } from '../body/readable-source.ts'
 import { clientGone, readBody } from '../body/request-body.ts'

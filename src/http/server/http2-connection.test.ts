@@ -12,7 +12,7 @@ import {
   settings,
 } from '../../../test/worlds/http2-naive.ts'
 import { loudNet } from '../../../test/worlds/loud-net.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { CLIENT_PREFACE, ErrorCode, FrameType, frame } from '../http2/wire.ts'
 import type { StreamingExchange } from './exchange.ts'
 import { Http2Connection } from './http2-connection.ts'

@@ -1,7 +1,7 @@
 /** A client's connection of HTTP/2: its exchanges, its signs of life and its end. */
 import type { TLSSocket } from 'node:tls'
-import type { Clock } from '../../telemetry/clock.ts'
-import type { Guard, SafetyNet } from '../../telemetry/safety-net.ts'
+import type { Guard, SafetyNet } from '../../process/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { SessionEvents } from '../http2/session-options.ts'
 import { SessionPings } from '../http2/session-pings.ts'
 import { SocketTransport } from '../http2/socket-transport.ts'

@@ -1,8 +1,8 @@
 /** An exchange over HTTP/2. */
 
-import { callAll } from '../../telemetry/call-all.ts'
-import type { Clock } from '../../telemetry/clock.ts'
-import type { Guard } from '../../telemetry/safety-net.ts'
+import type { Guard } from '../../process/safety-net.ts'
+import { callAll } from '../../runtime/call-all.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { ByteReader, ByteSource } from '../body/byte-source.ts'
 import { clientGone, readBody } from '../body/request-body.ts'
 import { RequestBody } from '../body/streamed-body.ts'

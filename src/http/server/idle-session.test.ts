@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { endWhenIdle } from './idle-session.ts'
 import { IDLE_CONNECTION_MS, MAX_UNANSWERED_PINGS } from './limits.ts'
 

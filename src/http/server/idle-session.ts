@@ -2,7 +2,7 @@
  * Ends a connection of HTTP/2 on which nothing has been under way for too long, from its first moment on, and one with open
  * streams whose client does not answer pings any more.
  */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { IDLE_CONNECTION_MS, MAX_UNANSWERED_PINGS } from './limits.ts'
 
 export interface WatchedSession {

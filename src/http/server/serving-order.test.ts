@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { loudNet } from '../../../test/worlds/loud-net.ts'
-import { TURN_MS } from '../../telemetry/turns.ts'
+import { TURN_MS } from '../../runtime/turns.ts'
 import { ServingOrder } from './serving-order.ts'
 
 /** Jobs take as long as they say. */

@@ -6,9 +6,10 @@
  * Always true: jobs of one lane run in the order in which they came, and a job begins when the one before it has done
  * everything that it does without a wait.
  */
-import type { Clock } from '../../telemetry/clock.ts'
-import type { Guard } from '../../telemetry/safety-net.ts'
-import { TURN_MS } from '../../telemetry/turns.ts'
+
+import type { Guard } from '../../process/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { TURN_MS } from '../../runtime/turns.ts'
 
 export type Job = () => void
 

@@ -1,7 +1,7 @@
 /** Tells of clients that were cut because they do not read, and no more often than somebody can read it. */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { TokenBucket } from '../../runtime/token-bucket.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { TokenBucket } from '../../telemetry/token-bucket.ts'
 
 /** Lines in the log; the metric counts all. */
 export const STALLED_READERS_LOGGED_PER_SECOND = 1

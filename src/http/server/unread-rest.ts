@@ -3,7 +3,7 @@
  * goes on would keep the stream open as long as it likes, and is told to stop.
  */
 
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Http2Stream, StreamHandler } from '../http2/stream.ts'
 import { ErrorCode } from '../http2/wire.ts'
 import { EARLY_ANSWER_LINGER_MS } from './limits.ts'

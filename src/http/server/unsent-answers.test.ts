@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import {
   MAX_UNSENT_BYTES_PER_CONNECTION,
   MIN_READ_BYTES,

@@ -3,7 +3,7 @@
  * take. Above its limit nothing more is served on it, and when the listener has more than its limit, on none; what waits on a
  * connection that makes no headway is cut, at once where others wait for its memory. A slow client that reads on is left alone.
  */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import {
   MAX_UNSENT_ANSWER_BYTES,
   MAX_UNSENT_BYTES_PER_CONNECTION,

@@ -1,6 +1,6 @@
 /** `/v1/certificates/serving` and `/client`: what a node may have the cluster sign, and having it signed. */
 import { CERTIFICATE_PURPOSES, type CertificatePurpose, certificatePath } from '../../protocol/requests.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { onBehalfOfEdge } from '../cluster/cluster-error.ts'
 import { parseSigningRequest, readSigningRequestBody } from '../join/signing-request.ts'
 import type { WorkGate } from '../serving/admission.ts'

@@ -11,7 +11,7 @@ import { certificateSigningRequests, services } from '../../kube/client/kinds.ts
 import type { CertificateSigningRequest } from '../../kube/client/types.ts'
 import { isAlreadyExists } from '../../kube/status/predicates.ts'
 import type { CertificatePurpose } from '../../protocol/requests.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { Refusal } from '../refusal.ts'
 import type { CsrKeeper } from './csr-keeper.ts'

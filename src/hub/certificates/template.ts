@@ -5,9 +5,9 @@
 import { createHash } from 'node:crypto'
 import type { CertificateRequest } from '../../identity/csr.ts'
 import { formatName } from '../../identity/distinguished-name.ts'
-import { canonicalIpAddress } from '../../identity/ip-address.ts'
 import { keyFingerprint, keyKind } from '../../identity/keys.ts'
 import { NODES_GROUP, nodeSubject } from '../../identity/node-name.ts'
+import { canonicalIpAddress } from '../../network/ip-address.ts'
 import type { CertificatePurpose } from '../../protocol/requests.ts'
 import { Refusal } from '../refusal.ts'
 

@@ -7,10 +7,10 @@ import {
   UnreliableTransport,
 } from '../../../test/worlds/own-api-server.ts'
 import { configMaps, namespaces } from '../../kube/client/kinds.ts'
-import { ManualClock, systemClock } from '../../telemetry/clock.ts'
-import type { RunningPart } from '../../telemetry/lifecycle.ts'
+import type { RunningPart } from '../../process/lifecycle.ts'
+import { ManualClock, systemClock } from '../../runtime/clock.ts'
+import { systemRandom } from '../../runtime/random.ts'
 import { claimName } from '../cluster/names.ts'
-import { systemRandom } from '../cluster/random.ts'
 import { Refusal } from '../refusal.ts'
 import type { Claim } from './claim.ts'
 import { ClaimStore } from './claim-store.ts'

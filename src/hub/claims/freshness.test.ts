@@ -7,8 +7,8 @@ import { namespaces } from '../../kube/client/kinds.ts'
 import type { ConfigMap } from '../../kube/client/types.ts'
 import type { WatchEvent } from '../../kube/objects.ts'
 import type { WatchSource } from '../../kube/reflector/reflector.ts'
-import { type Clock, ManualClock, systemClock } from '../../telemetry/clock.ts'
-import { systemRandom } from '../cluster/random.ts'
+import { type Clock, ManualClock, systemClock } from '../../runtime/clock.ts'
+import { systemRandom } from '../../runtime/random.ts'
 import { ClaimStore } from './claim-store.ts'
 import {
   CLAIM_CHECK_TIMEOUT_MS,

@@ -2,7 +2,7 @@
  * How old the view of the claims may be. A watch that is cut off without a word looks like one on which nothing happens, so
  * silence proves nothing: only an answer of the API server does.
  */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 /** Until this age the view suffices to let a node in; beyond it the record itself is asked for. */
 export const CLAIMS_MAX_AGE_MS = 10_000

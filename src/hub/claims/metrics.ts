@@ -1,6 +1,6 @@
 /** The claims of a cluster as numbers, and in the audit log. */
 import { Gauge, type Registry } from 'prom-client'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Claim, ReleasedClaim } from './claim.ts'
 import type { ClaimStore } from './claim-store.ts'

@@ -7,7 +7,7 @@ import { IdentityError } from '../../identity/errors.ts'
 import { type CertificateAuthority, issueCertificate, validityFromNow } from '../../identity/issue.ts'
 import { generateKeys } from '../../identity/keys.ts'
 import { verifyCertificate } from '../../identity/verify.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { ClusterError } from './cluster-error.ts'
 
 const trialLifeMs = 60_000

@@ -3,10 +3,8 @@
  * put into the Secret, where the first hub to do so decides for all.
  */
 
-import { readFileBounded } from '../../identity/atomic-file.ts'
 import { type Certificate, certificatePem, readCertificates } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
-import { IdentityError } from '../../identity/errors.ts'
 import { issueSelfSignedCa, validityFromNow } from '../../identity/issue.ts'
 import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
 import { type CertificatePair, type PairPaths, parsePair, readForeignPair } from '../../identity/pair-file.ts'
@@ -15,7 +13,9 @@ import { secrets } from '../../kube/client/kinds.ts'
 import type { ResourceClient } from '../../kube/client/resource-client.ts'
 import type { Secret } from '../../kube/client/types.ts'
 import { isForbidden } from '../../kube/status/predicates.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { readFileBounded } from '../../runtime/files/atomic-file.ts'
+import { FileError } from '../../runtime/files/file-error.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { checkCanSign } from './authority-check.ts'
 import type { HubAuthority } from './cluster.ts'
@@ -73,7 +73,7 @@ export class AuthorityLoader {
     if (files === undefined) return undefined
     const pair = await readForeignPair(files)
     if (pair === undefined)
-      throw new IdentityError('unreadable-file', `neither ${files.certificate} nor ${files.key} exists`)
+      throw new FileError('unreadable-file', `neither ${files.certificate} nor ${files.key} exists`)
     const previous = files.previous === undefined ? [] : await readBundle(files.previous)
     return await authorityOf(pair, { previous, cross: [] }, files.certificate, clock)
   }
@@ -179,7 +179,7 @@ async function authorityOf(
 
 async function readBundle(file: string): Promise<readonly Certificate[]> {
   const content = await readFileBounded(file)
-  if (content === undefined) throw new IdentityError('unreadable-file', `${file} does not exist`)
+  if (content === undefined) throw new FileError('unreadable-file', `${file} does not exist`)
   return readCertificates(content, file)
 }
 

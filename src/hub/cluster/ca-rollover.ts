@@ -10,14 +10,14 @@ import { generateKeys, keyFingerprint, privateKeyPem } from '../../identity/keys
 import type { KubeClient } from '../../kube/client/client.ts'
 import { configMaps, secrets } from '../../kube/client/kinds.ts'
 import type { Secret } from '../../kube/client/types.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Random } from '../../runtime/random.ts'
 import type { Claim, KeyFingerprint } from '../claims/claim.ts'
 import { listClaims } from '../claims/claim-list.ts'
 import { authorityOfSecret, CA_FIELDS, CA_LIFE_MS, type LoadedAuthority } from './authority.ts'
 import { ClusterError, explained } from './cluster-error.ts'
 import { secretData } from './fields.ts'
 import { CA_SECRET } from './names.ts'
-import type { Random } from './random.ts'
 import { changeShared } from './shared-object.ts'
 
 /** Each adds a certificate to every handshake; by then the oldest have to be retired. */

@@ -4,7 +4,7 @@ import { certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import { issueCertificate, issueSelfSignedCa, validityFromNow } from '../../identity/issue.ts'
 import { generateKeys } from '../../identity/keys.ts'
-import { systemClock } from '../../telemetry/clock.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { checkCaSeparation } from './ca-separation.ts'
 import { ClusterError } from './cluster-error.ts'
 

@@ -7,7 +7,7 @@ import { BodyDecodeError } from '../../kube/client/body-codec.ts'
 import { ConnectionConfigError } from '../../kube/client/connection.ts'
 import { TransportError } from '../../kube/client/transport-error.ts'
 import { findApiError, isForbidden, isUnauthorized } from '../../kube/status/predicates.ts'
-import { ExplainedError } from '../../telemetry/explained-error.ts'
+import { ExplainedError } from '../../runtime/explained-error.ts'
 import { Refusal } from '../refusal.ts'
 
 /** When an edge should ask again after the API server did not answer; its own backoff does the rest. */

@@ -6,12 +6,12 @@ import { type Certificate, certificatePem, readCertificates } from '../../identi
 import type { KubeClient } from '../../kube/client/client.ts'
 import { configMaps } from '../../kube/client/kinds.ts'
 import type { ConfigMap } from '../../kube/client/types.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Random } from '../../runtime/random.ts'
 import type { KubernetesTrust } from './cluster.ts'
 import { ClusterError } from './cluster-error.ts'
 import { Fields } from './fields.ts'
 import { CLUSTER_CONFIG_MAP, labelsOf } from './names.ts'
-import type { Random } from './random.ts'
 import { changeShared, getIfPresent } from './shared-object.ts'
 
 const idBytes = 16

@@ -1,7 +1,7 @@
 /** The join tokens of the cluster, as the hub's door sees them and as people administer them. */
 import { type JoinClaims, JoinTokenError, type JoinTokenProblem, verifyJoinJwt } from '../../identity/join-token.ts'
 import type { HubRefusalCode } from '../../protocol/refusals.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { KeyFingerprint } from '../claims/claim.ts'
 import { Refusal } from '../refusal.ts'
 import type { JoinTokens } from './cluster.ts'

@@ -11,7 +11,7 @@ import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
 import { KubeClient } from '../../kube/client/client.ts'
 import type { ConnectionConfig } from '../../kube/client/connection.ts'
 import type { Transport } from '../../kube/client/transport.ts'
-import { systemClock } from '../../telemetry/clock.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { findKubernetesTrust } from './kubernetes-trust.ts'
 
 let folder: string

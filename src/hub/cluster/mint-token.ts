@@ -2,10 +2,10 @@
 import { readCertificates } from '../../identity/certificate.ts'
 import { caBundleSha256, caSha256, mintJoinToken } from '../../identity/join-token.ts'
 import { MAX_NODE_NAME_LENGTH, nodeNameProblem } from '../../identity/node-name.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Random } from '../../runtime/random.ts'
 import { ClusterError } from './cluster-error.ts'
 import type { ClusterInfo } from './cluster-info.ts'
-import type { Random } from './random.ts'
 import { TOKEN_KEY_LIFE_MS, type TokenKeys } from './token-keys.ts'
 import { MAX_TOKEN_USES, type TokenRecords } from './token-records.ts'
 

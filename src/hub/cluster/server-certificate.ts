@@ -2,12 +2,11 @@
  * The certificate by which edges recognise the hub: the operator's files, else the Secret for this set of addresses, else
  * issued by the hub's own CA. One that nears its end or whose CA has been replaced is issued again.
  */
+
 import { isIP } from 'node:net'
 import { encodeAlternativeNames, type RequestedNames } from '../../identity/alternative-names.ts'
 import { certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
-import { IdentityError } from '../../identity/errors.ts'
-import { canonicalIpAddress } from '../../identity/ip-address.ts'
 import { issueCertificate, validityFromNow } from '../../identity/issue.ts'
 import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
 import { type CertificatePair, type PairPaths, parsePair, readForeignPair } from '../../identity/pair-file.ts'
@@ -17,13 +16,15 @@ import type { KubeClient } from '../../kube/client/client.ts'
 import { secrets } from '../../kube/client/kinds.ts'
 import type { ResourceClient } from '../../kube/client/resource-client.ts'
 import type { Secret } from '../../kube/client/types.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import { canonicalIpAddress } from '../../network/ip-address.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { FileError } from '../../runtime/files/file-error.ts'
+import type { Random } from '../../runtime/random.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { type LoadedAuthority, TLS_SECRET_TYPE } from './authority.ts'
 import { ClusterError, explained } from './cluster-error.ts'
 import { Fields, secretData } from './fields.ts'
 import { labelsOf, serverSecretName } from './names.ts'
-import type { Random } from './random.ts'
 import { changeShared } from './shared-object.ts'
 
 /** Short enough to be renewed often and so to be known to work, long enough to outlast any absence of the API server. */
@@ -68,7 +69,7 @@ export class ServerCertificateLoader {
     if (files === undefined) return undefined
     const pair = await readForeignPair(files)
     if (pair === undefined)
-      throw new IdentityError('unreadable-file', `neither ${files.certificate} nor ${files.key} exists`)
+      throw new FileError('unreadable-file', `neither ${files.certificate} nor ${files.key} exists`)
     if (authority !== undefined) this.#checkFiles(files, pair, authority)
     return pair
   }

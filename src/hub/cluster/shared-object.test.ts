@@ -5,7 +5,7 @@ import { configMaps } from '../../kube/client/kinds.ts'
 import type { TransportRequest, TransportResponse } from '../../kube/client/transport.ts'
 import type { ConfigMap } from '../../kube/client/types.ts'
 import { isConflict, isNotFound } from '../../kube/status/predicates.ts'
-import { systemClock } from '../../telemetry/clock.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { changeShared, createIfAbsent, createOrChange, MAX_WRITE_ROUNDS, removeUnchanged } from './shared-object.ts'
 
 const random = { bytes: (count: number) => Buffer.alloc(count), fraction: () => 0 }

@@ -5,8 +5,8 @@
 import type { ResourceClient } from '../../kube/client/resource-client.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../kube/status/predicates.ts'
-import type { Clock } from '../../telemetry/clock.ts'
-import type { Random } from './random.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Random } from '../../runtime/random.ts'
 
 /** In each round at least one writer gets through, so this is also how many may write one object at the same instant. */
 export const MAX_WRITE_ROUNDS = 32

@@ -1,10 +1,10 @@
 /** What `causeway token` does. Needs a kubeconfig and no running hub, and never reads the CA's key. */
 import type { KubeClient } from '../../kube/client/client.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { type Random, systemRandom } from '../../runtime/random.ts'
 import { explained } from './cluster-error.ts'
 import { readClusterInfo } from './cluster-info.ts'
 import { type MintedToken, mintToken, type TokenWish } from './mint-token.ts'
-import { type Random, systemRandom } from './random.ts'
 import { TokenKeys } from './token-keys.ts'
 import { type DamagedRecord, type TokenRecord, TokenRecords } from './token-records.ts'
 

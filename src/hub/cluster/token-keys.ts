@@ -8,10 +8,10 @@ import type { KubeClient } from '../../kube/client/client.ts'
 import { secrets } from '../../kube/client/kinds.ts'
 import type { ResourceClient } from '../../kube/client/resource-client.ts'
 import type { Secret } from '../../kube/client/types.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Random } from '../../runtime/random.ts'
 import { Fields, secretData, timeText } from './fields.ts'
 import { labelsOf, TOKEN_KEYS_SECRET } from './names.ts'
-import type { Random } from './random.ts'
 import { changeShared, createIfAbsent } from './shared-object.ts'
 
 /** How long a key signs. */

@@ -6,10 +6,10 @@ import type { KubeClient } from '../../kube/client/client.ts'
 import { configMaps } from '../../kube/client/kinds.ts'
 import type { ResourceClient } from '../../kube/client/resource-client.ts'
 import type { ConfigMap } from '../../kube/client/types.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Random } from '../../runtime/random.ts'
 import { Fields, timeText } from './fields.ts'
 import { labelsOf, TOKEN_LABEL, tokenRecordName } from './names.ts'
-import type { Random } from './random.ts'
 import { changeShared, getIfPresent, removeUnchanged } from './shared-object.ts'
 
 /** All uses of a token stand in one ConfigMap, which holds a megabyte; a use takes at most 350 bytes of it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { SharedJoinTokens } from './join-tokens.ts'
 import type { TokenKeys } from './token-keys.ts'
 import type { TokenRecord, TokenRecords } from './token-records.ts'

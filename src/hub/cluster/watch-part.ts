@@ -1,5 +1,5 @@
 /** A view that a hub keeps by watch and cannot start without: complete once before anybody is served, then followed. */
-import type { RunningPart } from '../../telemetry/lifecycle.ts'
+import type { RunningPart } from '../../process/lifecycle.ts'
 import { explained } from './cluster-error.ts'
 
 /** Follows until the signal aborts; says when the view is complete, or that the hub may not have it. */

@@ -3,7 +3,7 @@
  * none together with it.
  */
 import type { Socket } from 'node:net'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import type { RelayResult } from '../../tunnel/relay.ts'

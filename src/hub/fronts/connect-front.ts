@@ -3,7 +3,7 @@
  * then on passes bytes. What a kube-apiserver's EgressSelectorConfiguration calls `HTTPConnect`.
  */
 import type { Socket } from 'node:net'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { RouteDialer } from '../routing/route-dialer.ts'
 import { ConnectConnection } from './connect-connection.ts'

@@ -1,5 +1,5 @@
 /** The dials of one front: bounded in number and time, each with a line in the log and a count. */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import { type Destination, formatDestination } from '../routing/destination.ts'

@@ -1,9 +1,9 @@
 /** A port of a front: a unix socket, or TCP with mutual TLS. It bounds connections and hands them over one by one. */
 import { createServer, type Server, type Socket } from 'node:net'
-import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
-import { formatAddress, type ListenAddress, listen } from '../../telemetry/listen.ts'
+import { formatAddress, type ListenAddress, listen } from '../../network/listen.ts'
+import type { Part, RunningPart } from '../../process/lifecycle.ts'
+import type { SafetyNet } from '../../process/safety-net.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import type { FrontClient, FrontConnection, FrontHandler } from './front-client.ts'
 import { FrontTls, type FrontTlsOptions } from './front-tls.ts'
 import type { FrontMetrics } from './metrics.ts'

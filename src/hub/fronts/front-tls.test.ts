@@ -16,7 +16,7 @@ import { type Credential, credentialFor, serverIdentity } from '../../../test/wo
 import { certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import type { CertificateAuthority } from '../../identity/issue.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import type { ServerIdentity } from '../serving/connection.ts'
 
 const clock = new ManualClock(Date.now())

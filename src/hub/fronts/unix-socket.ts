@@ -6,8 +6,8 @@
 import { chmod, chown, lstat, mkdtemp, rename, rm, stat } from 'node:fs/promises'
 import { connect, type Server } from 'node:net'
 import { dirname, join } from 'node:path'
-import { MAX_SOCKET_PATH_BYTES } from '../../telemetry/control-socket.ts'
-import { ExplainedError } from '../../telemetry/explained-error.ts'
+import { MAX_SOCKET_PATH_BYTES } from '../../process/control-socket.ts'
+import { ExplainedError } from '../../runtime/explained-error.ts'
 
 const ownerOnly = 0o600
 const ownerAndGroup = 0o660

@@ -4,7 +4,7 @@
  */
 
 import type { HubRefusalCode } from '../../protocol/refusals.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { KeyFingerprint } from '../claims/claim.ts'
 import { Refusal } from '../refusal.ts'

@@ -4,7 +4,7 @@ import { readCertificates } from '../../identity/certificate.ts'
 import { formatName, userName } from '../../identity/distinguished-name.ts'
 import { type CertificateAuthority, issueCertificate, validityFromNow } from '../../identity/issue.ts'
 import { generateKeys } from '../../identity/keys.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { issueNodeCertificate, nodeCertificateValidity } from './issue-node-certificate.ts'
 
 const dayMs = 24 * 60 * 60 * 1000

@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto'
 import { type Certificate, certificatePem, type Validity } from '../../identity/certificate.ts'
 import { issueCertificate, validityFromNow } from '../../identity/issue.ts'
 import { nodeSubject } from '../../identity/node-name.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { HubAuthority } from '../cluster/cluster.ts'
 import { Refusal } from '../refusal.ts'
 

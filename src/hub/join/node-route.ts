@@ -6,7 +6,7 @@
 
 import { certificatePem } from '../../identity/certificate.ts'
 import { HUB_PATHS } from '../../protocol/requests.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { jsonResponse } from '../serving/http-message.ts'
 import type { Route } from '../serving/http-routes.ts'
 import { checkPeer } from '../serving/peer-check.ts'

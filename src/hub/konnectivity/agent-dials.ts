@@ -1,8 +1,8 @@
 /** What agents dial in the cloud, held to what one node may ask for in all its calls. */
 import type { Duplex } from 'node:stream'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { TokenBucket } from '../../runtime/token-bucket.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { TokenBucket } from '../../telemetry/token-bucket.ts'
 import type { Answer } from '../../tunnel/konnectivity/incoming-dials.ts'
 import { OpenError, openErrorFrom } from '../../tunnel/open-error.ts'
 import { MAX_OPENS_PER_SECOND_PER_NODE } from '../sessions/session-limits.ts'

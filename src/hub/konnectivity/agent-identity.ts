@@ -1,5 +1,5 @@
 /** Which node an agent is: by the certificate it presented, else, where that is allowed, by the token of its pod. */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Cluster, HubAuthority } from '../cluster/cluster.ts'
 import { Refusal } from '../refusal.ts'
 import type { Peer } from '../serving/connection.ts'

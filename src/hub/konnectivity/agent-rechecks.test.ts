@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { ROTATED_KEY_GRACE_MS, SESSION_DRAIN_MS } from '../sessions/session-limits.ts'
 import { AGENT_RECHECK_MS, AgentRechecks } from './agent-rechecks.ts'
 import type { AgentRoute } from './agent-route.ts'

@@ -2,8 +2,9 @@
  * Looks again, every few seconds, at those agents about whom there is a doubt, and ends whoever may not be its node any more. An
  * agent whose node has rotated its key is given the same time as a session to come back with the new one.
  */
-import type { Clock } from '../../telemetry/clock.ts'
-import type { Guard } from '../../telemetry/safety-net.ts'
+
+import type { Guard } from '../../process/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { Refusal } from '../refusal.ts'
 import { WorkGate } from '../serving/admission.ts'
 import { ROTATED_KEY_GRACE_MS, SESSION_DRAIN_MS } from '../sessions/session-limits.ts'

@@ -1,8 +1,8 @@
 /** One call of an agent, and so a way into its node. */
 import type { Http2Session, ServerHttp2Stream } from 'node:http2'
 import type { Duplex } from 'node:stream'
-import type { Clock } from '../../telemetry/clock.ts'
-import type { SafetyNet } from '../../telemetry/safety-net.ts'
+import type { SafetyNet } from '../../process/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { GRPC_WINDOW_BYTES } from '../../tunnel/grpc/client-call.ts'
 import { Http2Liveness } from '../../tunnel/grpc/http2-liveness.ts'
 import { GrpcCode } from '../../tunnel/grpc/status.ts'

@@ -2,7 +2,7 @@ import { UnsecuredJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { FakeCluster, makeCa } from '../../../test/worlds/fake-cluster.ts'
 import { connectAgent, startAgentHub } from '../../../test/worlds/konnectivity-world.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { AGENT_TOKEN_REVIEW_MS, createAgentIdentity } from './agent-identity.ts'
 import { AgentTokens, type ReviewedUser } from './agent-tokens.ts'
 

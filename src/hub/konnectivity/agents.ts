@@ -3,9 +3,9 @@
  * its node nor what is sent through it.
  */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { SafetyNet } from '../../process/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { GRPC_CONTENT_TYPE, GrpcCode, type GrpcCodeNumber, statusTrailers } from '../../tunnel/grpc/status.ts'
 import { AgentMetadata } from '../../tunnel/konnectivity/service.ts'
 import type { Budget } from '../../tunnel/yamux/budget.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { DENIAL_LOG_INTERVAL_MS } from '../targets/stream-server.ts'
 import { DenialLog, MAX_DENIED_SUBJECTS } from './denial-log.ts'

@@ -1,5 +1,5 @@
 /** Says of each subject now and then that it was denied something: whoever asks without end must not fill the log. */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { DENIAL_LOG_INTERVAL_MS } from '../targets/stream-server.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { scheduleAt } from './schedule-at.ts'
 
 const dayMs = 24 * 60 * 60 * 1000

@@ -1,5 +1,5 @@
 /** A timer for a date, however far away: timers take some weeks at most, and the machine's clock may be set meanwhile. */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 /** How long one may rely on the distance to a date. */
 const maxStepMs = 60 * 60 * 1000

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { Admissions, DENIAL_MEMORY_MS, MAX_REMEMBERED_DENIALS } from './admissions.ts'
 
 describe('what edges have said', () => {

@@ -2,7 +2,7 @@
  * What edges have said to destinations of nobody's: who admitted one, and who would not. Most edges say no to most of them, so
  * that a walk through many edges has to go on where the last one ended. It only orders attempts: nobody is left out for good.
  */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 /** Destinations of which is remembered who admitted them: more services than control planes call. */
 export const MAX_REMEMBERED_DESTINATIONS = 1_024

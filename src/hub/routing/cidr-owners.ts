@@ -2,8 +2,9 @@
  * Which nodes claim a range of addresses. A lookup costs one step for each length of prefix in use, of which a cluster has one
  * or two, however many nodes it has.
  */
-import { ipAddressBytes } from '../../identity/ip-address.ts'
+
 import { canonicalIp } from '../../network/host.ts'
+import { ipAddressBytes } from '../../network/ip-address.ts'
 import { Owners } from './owners.ts'
 
 const ipv4MappedBits = 96

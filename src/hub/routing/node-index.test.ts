@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OwnApiServer, startOwnApiServer } from '../../../test/worlds/own-api-server.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { nodes } from '../../kube/client/kinds.ts'
-import { systemClock } from '../../telemetry/clock.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { NodeIndex } from './node-index.ts'
 
 let server: OwnApiServer

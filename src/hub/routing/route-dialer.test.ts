@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { Registry } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import type { RefusalCode } from '../../tunnel/prelude/answer.ts'
 import { DENIAL_MEMORY_MS, MAX_REMEMBERED_DESTINATIONS } from './admissions.ts'

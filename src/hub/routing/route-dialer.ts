@@ -3,7 +3,7 @@
  * A failure leads to another route only where it says that nobody has dialled: what a destination answered is final.
  */
 import type { Duplex } from 'node:stream'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { OpenError, openErrorFrom } from '../../tunnel/open-error.ts'
 import type { RefusalCode } from '../../tunnel/prelude/answer.ts'
 import { Admissions } from './admissions.ts'

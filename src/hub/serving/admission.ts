@@ -1,5 +1,5 @@
 /** Keeps those who fail over and over, and those who come all at once, from keeping the hub busy. */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { Refusal } from '../refusal.ts'
 
 /** Failures an address may have in a row. A site whose edges all start with a stale token stays below. */

@@ -1,5 +1,5 @@
 /** Finds the route for a request and turns whatever happens there into an answer. Never throws, and never takes for ever. */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { Refusal } from '../refusal.ts'
 import { type HubRequest, type HubResponse, refusalResponse } from './http-message.ts'

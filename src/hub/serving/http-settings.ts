@@ -1,9 +1,9 @@
 /** The limits and the surroundings that both versions of HTTP share. */
 import type { IncomingMessage } from 'node:http'
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { SafetyNet } from '../../process/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import type { HubConnection, OpenConnection } from './connection.ts'
 import type { HttpRoutes } from './http-routes.ts'
 

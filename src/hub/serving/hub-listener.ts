@@ -4,11 +4,11 @@
  */
 import { createServer as createPort, type Server as Port, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls'
+import { formatAddress, type ListenAddress, listen } from '../../network/listen.ts'
+import type { Part, RunningPart } from '../../process/lifecycle.ts'
+import type { SafetyNet } from '../../process/safety-net.ts'
 import { SESSION_PROTOCOL } from '../../protocol/versions.ts'
-import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
-import { formatAddress, type ListenAddress, listen } from '../../telemetry/listen.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { Refusal } from '../refusal.ts'
 import {
   type ChooseDoor,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { NodeBudget } from './node-budget.ts'
 
 const limits = { what: 'certificates', burst: 20, intervalMs: 10_000, maxInFlight: 4 }

@@ -1,5 +1,5 @@
 /** How often a node may ask for something that costs the cluster work and cannot be taken back. */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { Refusal } from '../refusal.ts'
 
 export interface NodeBudgetLimits {

@@ -6,7 +6,7 @@ import { readCertificates } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import { issueCertificate, validityFromNow } from '../../identity/issue.ts'
 import { generateKeys, keyFingerprint } from '../../identity/keys.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import type { Peer } from './connection.ts'
 import { checkPeer } from './peer-check.ts'
 

@@ -1,6 +1,6 @@
 /** Reads a body into memory, within a size and a time. */
 import type { Readable } from 'node:stream'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { Refusal } from '../refusal.ts'
 
 export interface BodyLimits {

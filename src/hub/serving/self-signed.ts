@@ -3,7 +3,7 @@ import { certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import { issueSelfSignedCa, validityFromNow } from '../../identity/issue.ts'
 import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { ServerIdentity } from './connection.ts'
 
 /** Longer than any hub runs without a restart. */

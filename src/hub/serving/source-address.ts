@@ -1,6 +1,6 @@
 /** Addresses as limits count them. */
 import { isIPv4, isIPv6 } from 'node:net'
-import { ipAddressBytes } from '../../identity/ip-address.ts'
+import { ipAddressBytes } from '../../network/ip-address.ts'
 
 /** Whoever has one IPv6 address has all of its network: this many bytes name it. */
 const ipv6NetworkBytes = 8

@@ -1,8 +1,8 @@
 /** One session of an edge, and so a way into its node. It knows whose it is, and why it ended. */
 import type { Duplex } from 'node:stream'
+import type { SafetyNet } from '../../process/safety-net.ts'
 import type { HubRefusalCode } from '../../protocol/refusals.ts'
-import type { Clock } from '../../telemetry/clock.ts'
-import type { SafetyNet } from '../../telemetry/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Carrier } from '../../tunnel/carrier.ts'
 import { OpenError, openErrorFrom } from '../../tunnel/open-error.ts'
 import { openTarget } from '../../tunnel/outgoing.ts'

@@ -4,7 +4,7 @@
  */
 import type { Duplex } from 'node:stream'
 import type { SecureContext, TLSSocket } from 'node:tls'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { serveInnerTls } from '../../tunnel/carriers/serve-inner-tls.ts'
 import { Refusal } from '../refusal.ts'
 import { type ChooseDoor, type HubConnection, presentedCertificates } from '../serving/connection.ts'

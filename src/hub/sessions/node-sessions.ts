@@ -1,6 +1,6 @@
 /** The sessions of one node, oldest first, and what the node may have in all of them together. */
-import type { Clock } from '../../telemetry/clock.ts'
-import { TokenBucket } from '../../telemetry/token-bucket.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { TokenBucket } from '../../runtime/token-bucket.ts'
 import type { StreamOwner } from '../targets/stream-server.ts'
 import type { EdgeSession } from './edge-session.ts'
 import type { SessionMetrics } from './metrics.ts'

@@ -2,9 +2,10 @@
  * Makes sessions of connections. Who is at the other end is found out first; until then not a byte of the connection is read,
  * and a peer that is turned away gets a go-away and nothing else. It can ask why over HTTP (GET /v1/node).
  */
-import type { Clock } from '../../telemetry/clock.ts'
+
+import type { SafetyNet } from '../../process/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import type { Carrier } from '../../tunnel/carrier.ts'
 import { SessionDriver } from '../../tunnel/session-driver.ts'
 import { SocketCarrier } from '../../tunnel/socket-carrier.ts'

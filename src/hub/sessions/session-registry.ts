@@ -3,11 +3,11 @@
  * looked at again every few seconds together with the certificate's end and the trusted CAs.
  */
 
+import type { Part, RunningPart } from '../../process/lifecycle.ts'
+import type { SafetyNet } from '../../process/safety-net.ts'
 import type { HubRefusalCode } from '../../protocol/refusals.ts'
-import type { Clock } from '../../telemetry/clock.ts'
-import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import type { Carrier } from '../../tunnel/carrier.ts'
 import type { Budget } from '../../tunnel/yamux/budget.ts'
 import type { Claim } from '../claims/claim.ts'

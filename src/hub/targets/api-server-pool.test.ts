@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { FakeNetwork } from '../../../test/worlds/fake-network.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { API_SERVER_BACKOFF_FIRST_MS, ApiServerPool } from './api-server-pool.ts'
 import { DialSlots } from './dial-slots.ts'

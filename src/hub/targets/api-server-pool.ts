@@ -4,8 +4,8 @@
  */
 import type { Socket } from 'node:net'
 import type { HostPort } from '../../network/host-port.ts'
-import type { Clock } from '../../telemetry/clock.ts'
-import { formatAddress } from '../../telemetry/listen.ts'
+import { formatAddress } from '../../network/listen.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import type { TargetMetrics } from './metrics.ts'

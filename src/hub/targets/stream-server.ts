@@ -2,9 +2,10 @@
  * Serves the streams that a node opens: the header names a target, the hub connects to it, answers, and joins the two. No byte
  * of the target goes out before the answer, and each direction ends by itself.
  */
-import type { Clock } from '../../telemetry/clock.ts'
+
+import type { SafetyNet } from '../../process/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { SafetyNet } from '../../telemetry/safety-net.ts'
 import { type IncomingOpen, receiveOpen } from '../../tunnel/incoming.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import { relay } from '../../tunnel/relay.ts'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Behaviour, FakeNetwork } from '../../../test/worlds/fake-network.ts'
-import { ManualClock, systemClock } from '../../telemetry/clock.ts'
+import { ManualClock, systemClock } from '../../runtime/clock.ts'
 import { MAX_ADDRESSES_PER_NAME, MAX_CONNECT_ATTEMPT_MS, TargetDialer } from './target-dialer.ts'
 
 const deadlineMs = 30_000

@@ -4,9 +4,9 @@
  */
 import { isIP, type Socket } from 'node:net'
 import type { HostPort } from '../../network/host-port.ts'
+import { formatAddress } from '../../network/listen.ts'
 import { type Network, systemNetwork } from '../../network/tcp.ts'
-import type { Clock } from '../../telemetry/clock.ts'
-import { formatAddress } from '../../telemetry/listen.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { within } from '../../tunnel/carriers/deadline.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 

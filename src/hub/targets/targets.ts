@@ -1,6 +1,6 @@
 /** From the name of a target to a connection, for whoever speaks for a node: policy, then limits, then the dial. */
 import type { Socket } from 'node:net'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import type { ApiServerPool } from './api-server-pool.ts'
 import type { DialLimit, DialSlots } from './dial-slots.ts'

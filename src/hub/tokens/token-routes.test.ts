@@ -10,7 +10,7 @@ import {
   startHub,
 } from '../../../test/worlds/hub-world.ts'
 import { HUB_PATHS } from '../../protocol/requests.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { Refusal } from '../refusal.ts'
 import { WorkGate } from '../serving/admission.ts'
 import { NodeBudget } from '../serving/node-budget.ts'

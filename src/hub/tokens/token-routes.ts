@@ -1,6 +1,6 @@
 /** `POST /v1/tokens/kube-proxy`: a token for the kube-proxy of a node that has proven who it is. */
 import { HUB_PATHS } from '../../protocol/requests.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { onBehalfOfEdge } from '../cluster/cluster-error.ts'
 import type { WorkGate } from '../serving/admission.ts'

@@ -4,7 +4,7 @@
  * the server asked for it.
  */
 import { type Duplex, Readable } from 'node:stream'
-import { type Clock, systemClock } from '../../telemetry/clock.ts'
+import { type Clock, systemClock } from '../../runtime/clock.ts'
 import type { KubeObject } from '../objects.ts'
 import { contentEncoding, failureInSuccess, fromHttp, type ResponseContext } from '../status/from-http.ts'
 import type { ApiError } from '../status/status.ts'

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { connect as connectTcp, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { type ConnectionConfig, readMaterial, type TlsSettings } from './connection.ts'
 import { TransportError, toTransportError } from './transport-error.ts'
 

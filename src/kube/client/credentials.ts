@@ -2,7 +2,7 @@
  * The identity headers of a request. Tokens in files are rotated by others while we run: they are read again once a
  * minute, and at once after the server answered 401.
  */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { type ConnectionConfig, ConnectionConfigError, readMaterial } from './connection.ts'
 
 /** As often as client-go looks: tokens on disk are renewed long before they expire. */

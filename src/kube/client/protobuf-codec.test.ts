@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { BackwardWriter } from '../../protobuf/writer.ts'
 import { joinWatchEvent } from '../codec/watch-event.ts'
+import { writeEnvelope } from '../envelope.ts'
 import type { KubeObject } from '../objects.ts'
-import { writeEnvelope } from '../protobuf/envelope.ts'
-import { BackwardWriter } from '../protobuf/writer.ts'
 import { lostFieldsOf } from './lost-fields.ts'
 import { protobufCodec } from './protobuf-codec.ts'
 

@@ -2,8 +2,8 @@
  * Protobuf to plain values: the JSON form of a message exactly as an API server prints it, field order, omitted fields
  * and explicit zeros included. Long functions here are on purpose: one loop over the wire, one over the slots.
  */
-import { type ProtoReader, WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT } from '../protobuf/reader.ts'
-import { WireError } from '../protobuf/wire-error.ts'
+import { type ProtoReader, WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT } from '../../protobuf/reader.ts'
+import { WireError } from '../../protobuf/wire-error.ts'
 import { type MessageType, messageType } from '../schema/schema.ts'
 import type { DroppedFields } from './dropped-fields.ts'
 import {

@@ -2,8 +2,8 @@
  * Plain values to protobuf, byte for byte as an API server writes them: fields in the order of their numbers, values
  * that are no pointers written even when zero, maps in key order. Everything is written backwards (see the writer).
  */
-import { WireError } from '../protobuf/wire-error.ts'
-import type { BackwardWriter } from '../protobuf/writer.ts'
+import { WireError } from '../../protobuf/wire-error.ts'
+import type { BackwardWriter } from '../../protobuf/writer.ts'
 import { type MessageType, messageType } from '../schema/schema.ts'
 import { MAX_MESSAGE_DEPTH } from './decode.ts'
 import type { DroppedFields } from './dropped-fields.ts'

@@ -3,7 +3,7 @@
  * beyond all numbers are refused instead of becoming infinite. The text has passed the built-in parser, so only its
  * meaning is in question here, never its syntax.
  */
-import { WireError } from '../protobuf/wire-error.ts'
+import { WireError } from '../../protobuf/wire-error.ts'
 
 const number = /-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?/y
 const space = /[ \t\r\n]*/y

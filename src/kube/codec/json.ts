@@ -3,7 +3,7 @@
  * this file keeps them exact where the built-in functions would not be: integers beyond 2^53, map keys that look like
  * numbers (JavaScript moves those to the front), and raw JSON that a plain value cannot repeat.
  */
-import { WireError } from '../protobuf/wire-error.ts'
+import { WireError } from '../../protobuf/wire-error.ts'
 import { ExactJsonParser, stringEnd } from './exact-json.ts'
 
 /** Deeper nesting is refused when printing, so that no document can exhaust the stack. */

@@ -3,11 +3,11 @@
  * middle; `printJson` turns them into the text that an API server would send.
  */
 
+import { ProtoReader } from '../../protobuf/reader.ts'
+import { WireError } from '../../protobuf/wire-error.ts'
+import { type BackwardWriter, borrowWriter, returnWriter } from '../../protobuf/writer.ts'
+import { type Envelope, readEnvelope, writeEnvelope } from '../envelope.ts'
 import type { KubeObject } from '../objects.ts'
-import { type Envelope, readEnvelope, writeEnvelope } from '../protobuf/envelope.ts'
-import { ProtoReader } from '../protobuf/reader.ts'
-import { WireError } from '../protobuf/wire-error.ts'
-import { type BackwardWriter, borrowWriter, returnWriter } from '../protobuf/writer.ts'
 import { findKind, type Kind, type MessageType } from '../schema/schema.ts'
 import { MessageReader } from './decode.ts'
 import { DroppedFields } from './dropped-fields.ts'

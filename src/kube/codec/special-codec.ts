@@ -1,7 +1,7 @@
 /** What a hand-written codec of one message is, and what those codecs share. */
-import { type ProtoReader, WIRE_BYTES } from '../protobuf/reader.ts'
-import { WireError } from '../protobuf/wire-error.ts'
-import type { BackwardWriter } from '../protobuf/writer.ts'
+import { type ProtoReader, WIRE_BYTES } from '../../protobuf/reader.ts'
+import { WireError } from '../../protobuf/wire-error.ts'
+import type { BackwardWriter } from '../../protobuf/writer.ts'
 
 /** The way back into the general reader, for special messages that contain ordinary ones. */
 export interface MessageSource {

@@ -1,6 +1,6 @@
 /** Either a schema or something simpler: three types inside a CustomResourceDefinition's schema. */
-import { WIRE_BYTES, WIRE_VARINT } from '../protobuf/reader.ts'
-import type { BackwardWriter } from '../protobuf/writer.ts'
+import { WIRE_BYTES, WIRE_VARINT } from '../../protobuf/reader.ts'
+import type { BackwardWriter } from '../../protobuf/writer.ts'
 import { expected, readFields, type SpecialCodec } from './special-codec.ts'
 
 /** Wire types by field number. */

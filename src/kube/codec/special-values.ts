@@ -1,6 +1,6 @@
 /** Values that JSON shows as one string or number, and fields that hold any JSON at all. */
-import { type ProtoReader, WIRE_BYTES, WIRE_VARINT } from '../protobuf/reader.ts'
-import { WireError } from '../protobuf/wire-error.ts'
+import { type ProtoReader, WIRE_BYTES, WIRE_VARINT } from '../../protobuf/reader.ts'
+import { WireError } from '../../protobuf/wire-error.ts'
 import { formatDuration, parseDuration } from './duration.ts'
 import { printJson } from './json.ts'
 import { canonicalQuantity } from './quantity.ts'

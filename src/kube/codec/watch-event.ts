@@ -2,10 +2,11 @@
  * Watch events in protobuf. An event has no envelope of its own; the object inside has one:
  * `WatchEvent{1: type, 2: RawExtension{1: enveloped object}}`.
  */
+
+import { ProtoReader, WIRE_BYTES } from '../../protobuf/reader.ts'
+import { WireError } from '../../protobuf/wire-error.ts'
+import { BackwardWriter } from '../../protobuf/writer.ts'
 import type { WatchEvent, WatchEventType } from '../objects.ts'
-import { ProtoReader, WIRE_BYTES } from '../protobuf/reader.ts'
-import { WireError } from '../protobuf/wire-error.ts'
-import { BackwardWriter } from '../protobuf/writer.ts'
 import { decodeProtobuf, encodeProtobuf } from './object-codec.ts'
 
 const eventTypes: readonly string[] = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']

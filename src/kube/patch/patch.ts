@@ -2,8 +2,9 @@
  * The one door to the patch engines: bytes or a value in, the patched object out. What comes out is plain JSON and not
  * yet an object of the kind: unknown fields, nulls and wrong types are for the decoder that reads every other body.
  */
+
+import { WireError } from '../../protobuf/wire-error.ts'
 import { parseJson } from '../codec/json.ts'
-import { WireError } from '../protobuf/wire-error.ts'
 import type { MessageType } from '../schema/schema.ts'
 import { badRequest, requestEntityTooLarge } from '../status/request-errors.ts'
 import { goJsonSyntaxError } from './go-json-syntax.ts'

@@ -23,9 +23,10 @@
  * - `#version` is a version at which the view is complete, so a watch from there misses nothing.
  * - An event that is not newer than `#version` has been seen, so nothing is delivered twice.
  */
+
+import { Backoff, UNREADABLE_BACKOFF } from '../../runtime/backoff.ts'
 import type { ListQuery, WatchQuery } from '../client/options.ts'
 import type { KubeList, KubeObject, WatchEvent } from '../objects.ts'
-import { Backoff, UNREADABLE_BACKOFF } from './backoff.ts'
 import { problemWithEvent, problemWithPage } from './checks.ts'
 import { classify, type Failure } from './failure.ts'
 import type { Action, Input, Step } from './protocol.ts'

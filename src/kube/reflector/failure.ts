@@ -1,7 +1,8 @@
 /** What a failed list or watch means for the reflector. */
+
+import { WireError } from '../../protobuf/wire-error.ts'
 import { BodyDecodeError } from '../client/body-codec.ts'
 import { TransportError } from '../client/transport-error.ts'
-import { WireError } from '../protobuf/wire-error.ts'
 import { findApiError, isExpired, isTooLargeResourceVersion } from '../status/predicates.ts'
 import { WatchFrameError } from '../watch/frames.ts'
 

@@ -4,13 +4,13 @@
  */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { UNREADABLE_BACKOFF } from '../../runtime/backoff.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import type { ListQuery, WatchQuery } from '../client/options.ts'
 import { TransportError } from '../client/transport-error.ts'
 import type { KubeList, KubeObject, WatchEvent } from '../objects.ts'
 import { ApiError } from '../status/status.ts'
 import { WatchFrameError } from '../watch/frames.ts'
-import { UNREADABLE_BACKOFF } from './backoff.ts'
 import { type Notification, Reflector, type ReflectorSource, type WatchSource } from './reflector.ts'
 import { keyOf } from './view.ts'
 

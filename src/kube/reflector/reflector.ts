@@ -4,7 +4,7 @@
  *
  * The consumer sets the pace: while it works on a change, nothing further is read from the server.
  */
-import { type Clock, systemClock } from '../../telemetry/clock.ts'
+import { type Clock, systemClock } from '../../runtime/clock.ts'
 import type { CallOptions, ListQuery, WatchQuery } from '../client/options.ts'
 import type { KubeList, KubeObject, WatchEvent } from '../objects.ts'
 import { ReflectorCore, type ReflectorCoreOptions } from './core.ts'

@@ -8,8 +8,9 @@
  *
  * The objects and lists that are pulled through are checked strictly, a value that is skipped hardly at all.
  */
+
+import type { WireError } from '../../protobuf/wire-error.ts'
 import { parseJson } from '../codec/json.ts'
-import type { WireError } from '../protobuf/wire-error.ts'
 import { spaceEnd, stringEnd, truncated, unexpected, valueEnd } from './json-skip.ts'
 
 const quote = 0x22

@@ -2,8 +2,9 @@
  * Where JSON values end. Nothing is checked beyond what that takes: brackets must match and strings must be closed.
  * Nothing here recurses or allocates. All functions keep within `[start, end)` or throw a WireError.
  */
+
+import { WireError } from '../../protobuf/wire-error.ts'
 import { MAX_JSON_DEPTH } from '../codec/json.ts'
-import { WireError } from '../protobuf/wire-error.ts'
 
 // Not exported on purpose: a loop reads a constant that modules share from memory each time round, a third slower.
 const quote = 0x22

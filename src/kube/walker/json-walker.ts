@@ -1,8 +1,9 @@
 /** The wire walker on JSON text. */
+
+import { WireError } from '../../protobuf/wire-error.ts'
 import { printJson } from '../codec/json.ts'
 import { isEventType } from '../codec/watch-event.ts'
 import type { ListMeta, WatchEventType } from '../objects.ts'
-import { WireError } from '../protobuf/wire-error.ts'
 import { JsonEdit, removeParts, skipPart } from './json-edit.ts'
 import { type ItemOutline, outlineList, outlineObject, readIdentity, readListMeta } from './json-outline.ts'
 import { JsonScanner } from './json-scanner.ts'

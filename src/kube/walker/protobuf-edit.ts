@@ -2,10 +2,11 @@
  * Follows a path through protobuf and collects the splices of one edit, with the lengths of all messages around them.
  * Recursion goes as deep as the path, never as deep as the document.
  */
+
+import { ProtoReader, WIRE_BYTES } from '../../protobuf/reader.ts'
+import { WireError } from '../../protobuf/wire-error.ts'
 import { printedField } from '../codec/decode.ts'
 import { type FieldPlan, type MessagePlan, OP_BYTES, OP_MESSAGE, OP_SPECIAL, OP_WRAPPER } from '../codec/plan.ts'
-import { ProtoReader, WIRE_BYTES } from '../protobuf/reader.ts'
-import { WireError } from '../protobuf/wire-error.ts'
 import { readFieldValue, writeFieldValue } from './protobuf-field-value.ts'
 import {
   type FieldRoute,

@@ -1,12 +1,13 @@
 /** Single fields between their bytes and their JSON value, by way of the codec. */
+
+import type { ProtoReader } from '../../protobuf/reader.ts'
+import { WireError } from '../../protobuf/wire-error.ts'
+import { type BackwardWriter, borrowWriter, returnWriter } from '../../protobuf/writer.ts'
 import { MessageReader } from '../codec/decode.ts'
 import { DroppedFields } from '../codec/dropped-fields.ts'
 import { MessageWriter } from '../codec/encode.ts'
 import { decodeProtobuf } from '../codec/object-codec.ts'
 import type { FieldPlan } from '../codec/plan.ts'
-import type { ProtoReader } from '../protobuf/reader.ts'
-import { WireError } from '../protobuf/wire-error.ts'
-import { type BackwardWriter, borrowWriter, returnWriter } from '../protobuf/writer.ts'
 import type { Occurrence } from './protobuf-fields.ts'
 
 /** What the occurrences of one field say together; undefined if there are none. */

@@ -1,7 +1,8 @@
 /** Where the fields of one protobuf message lie, without their values. */
+
+import { type ProtoReader, WIRE_BYTES } from '../../protobuf/reader.ts'
+import { WireError } from '../../protobuf/wire-error.ts'
 import type { FieldPlan, FieldTable, MessagePlan } from '../codec/plan.ts'
-import { type ProtoReader, WIRE_BYTES } from '../protobuf/reader.ts'
-import { WireError } from '../protobuf/wire-error.ts'
 
 /** One tag and value on the wire. */
 export interface Occurrence {

@@ -1,6 +1,7 @@
 /** What can be done with one message that is an API object, in an envelope or in a list. */
+
+import { type ProtoReader, WIRE_BYTES } from '../../protobuf/reader.ts'
 import { type MessagePlan, planOf } from '../codec/plan.ts'
-import { type ProtoReader, WIRE_BYTES } from '../protobuf/reader.ts'
 import { findKind, messageType } from '../schema/schema.ts'
 import { ProtobufEdit } from './protobuf-edit.ts'
 import { findMessage } from './protobuf-fields.ts'

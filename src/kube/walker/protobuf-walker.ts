@@ -3,12 +3,13 @@
  * metadata is field 1, the items of a list are field 2. Paths need the schema; of a kind that it does not know only the
  * metadata can be reached.
  */
+
+import { ProtoReader } from '../../protobuf/reader.ts'
+import { WireError } from '../../protobuf/wire-error.ts'
 import { planOf } from '../codec/plan.ts'
 import { joinWatchEvent, splitWatchEvent } from '../codec/watch-event.ts'
+import { readEnvelope, writeEnvelope } from '../envelope.ts'
 import type { ListMeta, WatchEventType } from '../objects.ts'
-import { readEnvelope, writeEnvelope } from '../protobuf/envelope.ts'
-import { ProtoReader } from '../protobuf/reader.ts'
-import { WireError } from '../protobuf/wire-error.ts'
 import { messageType } from '../schema/schema.ts'
 import { findField, findMessage, type Occurrence, requireBytes } from './protobuf-fields.ts'
 import { editFields, META_PACKAGE, planOfType, readField, readIdentity } from './protobuf-object.ts'

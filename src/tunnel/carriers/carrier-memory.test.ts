@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { CARRIER_MEMORY_MS, CarrierMemory } from './carrier-memory.ts'
 
 const hub = new URL('https://hub.example:10000')

@@ -1,5 +1,5 @@
 /** Which carrier reached a hub last, so that an edge behind a firewall does not wait for the other one at every reconnection. */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 /** Then the better carrier gets another chance: firewalls change, and laptops move to other networks. */
 export const CARRIER_MEMORY_MS = 600_000

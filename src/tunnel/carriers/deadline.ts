@@ -1,5 +1,5 @@
 /** A step of dialling that takes at most so long, and ends at once when the caller gives up. */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 export interface Patience {
   readonly clock: Clock

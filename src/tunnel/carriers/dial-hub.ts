@@ -3,8 +3,8 @@
  * certificate that is not the hub's ends the attempt: no other carrier is tried with a weaker check, since there is none.
  */
 
+import { formatAddress, type ListenAddress } from '../../network/listen.ts'
 import { INNER_TLS_PROTOCOL, SESSION_PROTOCOL, WEBSOCKET_PROTOCOL } from '../../protocol/versions.ts'
-import { formatAddress, type ListenAddress } from '../../telemetry/listen.ts'
 import type { Carrier } from '../carrier.ts'
 import { type ByteSocket, SocketCarrier } from '../socket-carrier.ts'
 import { CarrierMemory, type PlainCarrier } from './carrier-memory.ts'

@@ -5,7 +5,7 @@
 import type { Duplex } from 'node:stream'
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
 import { SESSION_PROTOCOL } from '../../protocol/versions.ts'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 export interface InnerTlsOptions {
   readonly clock: Clock

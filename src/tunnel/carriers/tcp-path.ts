@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request as sendRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { formatAddress, type ListenAddress } from '../../telemetry/listen.ts'
+import { formatAddress, type ListenAddress } from '../../network/listen.ts'
 import { type Patience, within } from './deadline.ts'
 import { connectFailure, DialError } from './dial-error.ts'
 import type { HttpProxy, ProxySettings } from './proxy-settings.ts'

@@ -4,7 +4,7 @@
  */
 import { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
-import { guardEmitter } from '../../telemetry/guarded-emitter.ts'
+import { guardEmitter } from '../../runtime/guarded-emitter.ts'
 
 /** More in one message would only make the far end collect it: a buffer is cut into messages of this size. */
 export const WEBSOCKET_MESSAGE_BYTES = 64 * 1024

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { Http2Liveness } from './http2-liveness.ts'
 
 type Pong = (error: Error | null, durationMs: number, payload: Buffer) => void

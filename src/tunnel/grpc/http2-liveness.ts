@@ -1,5 +1,5 @@
 /** Pings the far end of an HTTP/2 connection: TCP alone does not notice a peer that has lost its power. */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 /** A session of Node is one. */
 export interface Pingable {

@@ -1,6 +1,6 @@
 /** Dials of the peer: each is answered once, whatever becomes of it, unless the peer has given it up. */
 import type { Duplex } from 'node:stream'
-import type { Guard } from '../../telemetry/safety-net.ts'
+import type { Guard } from '../../process/safety-net.ts'
 import { OpenError, openErrorFrom } from '../open-error.ts'
 import { dialErrorText } from './dial-text.ts'
 import type { DialRequest } from './packet.ts'

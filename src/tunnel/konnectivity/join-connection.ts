@@ -1,6 +1,6 @@
 /** Joins a connection of a link with what was dialled for it. Both end together, because the wire knows no half-close. */
 import type { Duplex } from 'node:stream'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { PacketConnection } from './packet-connection.ts'
 
 /** For a target to take its last bytes and say goodbye after the connection has been closed. */

@@ -2,7 +2,7 @@
  * Memory of a link whose connections cannot be slowed down one by one. A reader that falls behind may hold up the link for as
  * long as it makes progress; one that has stopped is ended, so that the others go on.
  */
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Account, Budget } from '../yamux/budget.ts'
 import type { PacketConnection } from './packet-connection.ts'
 

@@ -1,7 +1,7 @@
 /** Dials that wait for the peer's answer. */
 import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
-import type { Clock } from '../../telemetry/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { OpenError } from '../open-error.ts'
 import type { SentPacket } from './packet-port.ts'
 import { DIAL_PROTOCOL } from './service.ts'

@@ -1,7 +1,7 @@
 import { Duplex, PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { loudNet } from '../../../test/worlds/loud-net.ts'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../../runtime/clock.ts'
 import { OpenError } from '../open-error.ts'
 import { Budget } from '../yamux/budget.ts'
 import { MAX_QUEUED_BYTES_PER_CONNECTION, READER_STALL_LIMIT_MS } from './link-pressure.ts'

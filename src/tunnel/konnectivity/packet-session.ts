@@ -3,8 +3,8 @@
  * made by who answers a dial and count for one link only.
  */
 import type { Duplex } from 'node:stream'
-import type { Clock } from '../../telemetry/clock.ts'
-import type { SafetyNet } from '../../telemetry/safety-net.ts'
+import type { SafetyNet } from '../../process/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { OpenError } from '../open-error.ts'
 import type { Budget } from '../yamux/budget.ts'
 import { dialErrorFrom } from './dial-text.ts'

@@ -1,6 +1,6 @@
 /** What a peer may do per second. A frame too many is an offence that ends its session. */
 
-import { TokenBucket } from '../../telemetry/token-bucket.ts'
+import { TokenBucket } from '../../runtime/token-bucket.ts'
 import { offence } from './errors.ts'
 import { IDLE_FRAMES_PER_STREAM, MAX_EARNED_IDLE_FRAMES, type SessionLimits } from './limits.ts'
 

@@ -6,8 +6,8 @@
  * What must stay true: a stream is in `#streams` from its first frame until nothing of it is left on the wire or unread;
  * after `onEnd` nothing is called any more, and `take` returns at most the farewell.
  */
-import type { Clock } from '../../telemetry/clock.ts'
-import { TokenBucket } from '../../telemetry/token-bucket.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { TokenBucket } from '../../runtime/token-bucket.ts'
 import type { Account, Budget } from './budget.ts'
 import { Drain } from './drain.ts'
 import { offence, SessionError, StreamError } from './errors.ts'

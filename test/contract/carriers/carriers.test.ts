@@ -1,6 +1,6 @@
 /** One suite for every way an edge can reach its hub, dialled as an edge dials it. */
 import { afterAll } from 'vitest'
-import { systemClock } from '../../../src/telemetry/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { type DialHubOptions, dialHub } from '../../../src/tunnel/carriers/dial-hub.ts'
 import { parseProxySettings } from '../../../src/tunnel/carriers/proxy-settings.ts'
 import {

@@ -6,7 +6,7 @@ import { certificatePem } from '../../../src/identity/certificate.ts'
 import { userName } from '../../../src/identity/distinguished-name.ts'
 import { issueSelfSignedCa, validityFromNow } from '../../../src/identity/issue.ts'
 import { generateKeys, privateKeyPem } from '../../../src/identity/keys.ts'
-import { systemClock } from '../../../src/telemetry/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { type ByteSocket, SocketCarrier } from '../../../src/tunnel/socket-carrier.ts'
 import { type CarrierPair, describeCarrier } from './session-carrier.ts'
 

@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { systemClock } from '../../../src/telemetry/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { peersDirectory } from '../../../tools/peers/directory.ts'
 import { removeFolder } from '../../remove-folder.ts'
 

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs'
 import { LmdbStore } from '../../../src/apiserver/storage/lmdb-store.ts'
 import type { TransactionResult } from '../../../src/apiserver/storage/store.ts'
-import { systemClock } from '../../../src/telemetry/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 
 const WRITERS = 8
 const VALUE = Buffer.alloc(700, 'v')

@@ -12,7 +12,7 @@ import { encodeInteger, FORMAT_VERSION, META_KEYS } from '../../../src/apiserver
 import { LmdbStore } from '../../../src/apiserver/storage/lmdb-store.ts'
 import type { Transaction } from '../../../src/apiserver/storage/store.ts'
 import { StoreFullError, StoreOpenError } from '../../../src/apiserver/storage/store-errors.ts'
-import { ManualClock } from '../../../src/telemetry/clock.ts'
+import { ManualClock } from '../../../src/runtime/clock.ts'
 import { removeFolder } from '../../remove-folder.ts'
 import { Watcher } from './watcher.ts'
 

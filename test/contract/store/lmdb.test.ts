@@ -3,7 +3,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LmdbStore } from '../../../src/apiserver/storage/lmdb-store.ts'
-import { ManualClock } from '../../../src/telemetry/clock.ts'
+import { ManualClock } from '../../../src/runtime/clock.ts'
 import { removeFolder } from '../../remove-folder.ts'
 import { storeContract } from './suite.ts'
 

@@ -1,7 +1,7 @@
 /** The contract of stores, on the one in memory. */
 
 import { MemoryStore } from '../../../src/apiserver/storage/memory-store.ts'
-import { ManualClock } from '../../../src/telemetry/clock.ts'
+import { ManualClock } from '../../../src/runtime/clock.ts'
 import { storeContract } from './suite.ts'
 
 async function openBed() {

@@ -1,8 +1,8 @@
 /** What only JSON has: white space, escapes, repeated keys, and text that is none. */
 import { describe, expect, it } from 'vitest'
-import { WireError } from '../../../src/kube/protobuf/wire-error.ts'
 import { jsonWalker as walker } from '../../../src/kube/walker/json-walker.ts'
 import type { FieldPath } from '../../../src/kube/walker/walker.ts'
+import { WireError } from '../../../src/protobuf/wire-error.ts'
 
 describe('JSON walker, on the text', () => {
   const edit = (text: string, path: FieldPath, value: unknown) =>

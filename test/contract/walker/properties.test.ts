@@ -1,8 +1,8 @@
 /** The wire walker by random documents: against its slow twin, among unknown fields, and on bytes that lie. */
 import * as fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { WireError } from '../../../src/kube/protobuf/wire-error.ts'
 import { ANY_ITEM, type DocumentWalker, type FieldEdit } from '../../../src/kube/walker/walker.ts'
+import { WireError } from '../../../src/protobuf/wire-error.ts'
 import { arbitraryEdits, arbitraryList, arbitraryObject } from './arbitraries.ts'
 import { type Format, formats, protobufFormat, stableText } from './formats.ts'
 import { editPlainly, readPlainly } from './twin.ts'

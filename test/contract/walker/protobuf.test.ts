@@ -1,9 +1,9 @@
 /** What only protobuf has: lengths, inlined messages, unknown fields, the schema, and bytes that lie. */
 import { describe, expect, it } from 'vitest'
 import { decodeProtobuf, encodeProtobuf } from '../../../src/kube/codec/object-codec.ts'
-import { WireError } from '../../../src/kube/protobuf/wire-error.ts'
 import { protobufWalker as walker } from '../../../src/kube/walker/protobuf-walker.ts'
 import { ANY_ITEM, type FieldPath } from '../../../src/kube/walker/walker.ts'
+import { WireError } from '../../../src/protobuf/wire-error.ts'
 import { envelope, envelopeMagic, field, varintField } from './wire.ts'
 
 const service = encodeProtobuf({

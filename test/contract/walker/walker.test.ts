@@ -1,8 +1,8 @@
 /** The wire walker: one suite, run on JSON and on protobuf. */
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../src/kube/objects.ts'
-import { WireError } from '../../../src/kube/protobuf/wire-error.ts'
 import { ANY_ITEM, type FieldPath } from '../../../src/kube/walker/walker.ts'
+import { WireError } from '../../../src/protobuf/wire-error.ts'
 import { formats } from './formats.ts'
 
 const service: KubeObject = {

@@ -1,5 +1,5 @@
 /** Protobuf messages taken apart and built by hand, independent of the code under test. */
-import { ProtoReader, WIRE_BYTES } from '../../../src/kube/protobuf/reader.ts'
+import { ProtoReader, WIRE_BYTES } from '../../../src/protobuf/reader.ts'
 
 export const envelopeMagic = Buffer.from('k8s\0', 'latin1')
 

@@ -4,8 +4,8 @@
  */
 
 import { specialCodec } from '../../../src/kube/codec/special.ts'
-import { ProtoReader } from '../../../src/kube/protobuf/reader.ts'
 import { type FieldType, type MessageType, messageType } from '../../../src/kube/schema/schema.ts'
+import { ProtoReader } from '../../../src/protobuf/reader.ts'
 
 type Raw = { wire: number; bytes: Buffer; integer: bigint }
 

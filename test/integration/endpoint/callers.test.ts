@@ -7,7 +7,7 @@ import { MAX_UNPROVEN_REQUESTS } from '../../../src/edge/endpoint/caller-limits.
 import { userName } from '../../../src/identity/distinguished-name.ts'
 import { nodeSubject } from '../../../src/identity/node-name.ts'
 import type { CertificatePair } from '../../../src/identity/pair-file.ts'
-import { ManualClock, systemClock } from '../../../src/telemetry/clock.ts'
+import { ManualClock, systemClock } from '../../../src/runtime/clock.ts'
 import {
   answer,
   askHttp2,

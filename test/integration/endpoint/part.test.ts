@@ -8,7 +8,7 @@ import type { AnswerHead, FilteredBody, FilterPlan } from '../../../src/edge/fil
 import { UpstreamError } from '../../../src/edge/upstream/upstream.ts'
 import { TCP_KEEPALIVE_MS } from '../../../src/http/server/limits.ts'
 import { tooManyRequests } from '../../../src/kube/status/availability-errors.ts'
-import { ManualClock, systemClock } from '../../../src/telemetry/clock.ts'
+import { ManualClock, systemClock } from '../../../src/runtime/clock.ts'
 import { answer, askHttp2, type EndpointWorld, startEndpoint, text } from '../../worlds/endpoint-world.ts'
 
 const json = [['content-type', 'application/json']] as const

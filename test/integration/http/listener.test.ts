@@ -13,8 +13,8 @@ import { BodyTooLargeError, type Exchange } from '../../../src/http/server/excha
 import { MAX_REQUEST_HEADER_BYTES, MAX_REQUEST_HEADERS } from '../../../src/http/server/limits.ts'
 import { Listener } from '../../../src/http/server/listener.ts'
 import { certificatePem } from '../../../src/identity/certificate.ts'
-import { systemClock } from '../../../src/telemetry/clock.ts'
-import type { RunningPart } from '../../../src/telemetry/lifecycle.ts'
+import type { RunningPart } from '../../../src/process/lifecycle.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { removeFolder } from '../../remove-folder.ts'
 import { loudNet } from '../../worlds/loud-net.ts'
 

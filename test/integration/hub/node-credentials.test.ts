@@ -22,7 +22,7 @@ import { privateKeyPem } from '../../../src/identity/keys.ts'
 import { readMaterial } from '../../../src/kube/client/connection.ts'
 import { KubeClient, loadKubeconfig, secrets, selfSubjectReviews, services } from '../../../src/kube/index.ts'
 import { isForbidden } from '../../../src/kube/status/predicates.ts'
-import { systemClock } from '../../../src/telemetry/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { removeFolder } from '../../remove-folder.ts'
 import { type ComposedHubs, startComposedHubs } from '../../worlds/composed-hub.ts'
 import {

@@ -1,8 +1,8 @@
 /** How an edge finds the carrier that gets through, and what it says when none does. */
 import { createServer, type Server } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { ManualClock, systemClock } from '../../../src/telemetry/clock.ts'
-import { listen } from '../../../src/telemetry/listen.ts'
+import { listen } from '../../../src/network/listen.ts'
+import { ManualClock, systemClock } from '../../../src/runtime/clock.ts'
 import { CarrierMemory } from '../../../src/tunnel/carriers/carrier-memory.ts'
 import { DialError } from '../../../src/tunnel/carriers/dial-error.ts'
 import { type DialHubOptions, type DialledCarrier, dialHub } from '../../../src/tunnel/carriers/dial-hub.ts'

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { ManualClock, systemClock } from '../../../src/telemetry/clock.ts'
+import { ManualClock, systemClock } from '../../../src/runtime/clock.ts'
 import { serveInnerTls } from '../../../src/tunnel/carriers/serve-inner-tls.ts'
 import { issuePems, type Pems } from '../../worlds/carrier-world.ts'
 import { makeCa } from '../../worlds/edge-hub.ts'

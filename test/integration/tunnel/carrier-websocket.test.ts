@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { listen } from '../../../src/telemetry/listen.ts'
+import { listen } from '../../../src/network/listen.ts'
 import {
   acceptInnerTls,
   acceptWebSocket,

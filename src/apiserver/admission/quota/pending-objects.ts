@@ -4,7 +4,7 @@
  */
 import type { KubeObject } from '../../../kube/objects.ts'
 import type { GroupResource } from '../../../kube/status/group-names.ts'
-import type { Clock } from '../../../telemetry/clock.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import type { ObjectLookup } from '../lookup.ts'
 
 /** A write that has not come to an end after this long does not count any more. */

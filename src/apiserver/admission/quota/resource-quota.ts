@@ -1,8 +1,8 @@
 /** ResourceQuotas: how many objects a namespace may hold and how much they may ask for together. */
 import type { KubeObject } from '../../../kube/objects.ts'
-import type { Clock } from '../../../telemetry/clock.ts'
-import { inTurns, type Steps, tried } from '../../../telemetry/steps.ts'
-import { Turns } from '../../../telemetry/turns.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import { inTurns, type Steps, tried } from '../../../runtime/steps.ts'
+import { Turns } from '../../../runtime/turns.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../../core/admission.ts'
 import { compareQuantities } from '../../kinds/quantities.ts'
 import { type Amounts, addQuantities, formatAmounts, growth, maskAmounts, withoutZeros } from '../amounts.ts'

@@ -2,7 +2,7 @@
 import type { KubeObject } from '../../../kube/objects.ts'
 import { listGroupVersions } from '../../../kube/schema/catalogue.ts'
 import type { GroupResource } from '../../../kube/status/group-names.ts'
-import { finished, type Steps } from '../../../telemetry/steps.ts'
+import { finished, type Steps } from '../../../runtime/steps.ts'
 import { struct } from '../../kinds/fields.ts'
 import { type Amounts, addAmounts, amountsOf, maskAmounts } from '../amounts.ts'
 import type { ObjectLookup } from '../lookup.ts'

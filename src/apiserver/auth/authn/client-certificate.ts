@@ -5,7 +5,7 @@ import { type Certificate, parseCertificate } from '../../../identity/certificat
 import { attributeValues, commonName } from '../../../identity/distinguished-name.ts'
 import { IdentityError } from '../../../identity/errors.ts'
 import { verifyCertificate } from '../../../identity/verify.ts'
-import type { Clock } from '../../../telemetry/clock.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import type { Authentication, Authenticator } from '../authenticator.ts'
 
 /** A verdict on a connection's certificate, good while the trust and the dates are the same. */

@@ -1,7 +1,7 @@
 /** Aggregated ClusterRoles: their rules are those of all roles that their selectors match, gathered and written back. */
 import { type LabelSelectorObject, labelSelectorFromObject, matchesLabels } from '../../../kube/selectors/label.ts'
 import { ApiError } from '../../../kube/status/status.ts'
-import { finished, type Steps } from '../../../telemetry/steps.ts'
+import { finished, type Steps } from '../../../runtime/steps.ts'
 import type { PolicyRule } from '../authorizer.ts'
 import { type ClusterRole, completeRule, nameOf } from './objects.ts'
 

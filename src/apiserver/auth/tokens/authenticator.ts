@@ -1,5 +1,5 @@
 /** Bearer tokens of ServiceAccounts. A good signature is not enough: all that they speak of is looked at each time. */
-import type { Clock } from '../../../telemetry/clock.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import { readClaims, type TokenClaims } from './claims.ts'
 import { JwtAuthenticator, type JwtAuthenticatorOptions } from './jwt-authenticator.ts'
 import { checkLiveObjects, LEEWAY_MS } from './live-objects.ts'

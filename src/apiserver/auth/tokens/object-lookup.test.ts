@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../kube/objects.ts'
-import { ManualClock } from '../../../telemetry/clock.ts'
+import { ManualClock } from '../../../runtime/clock.ts'
 import { createLogger } from '../../../telemetry/logger.ts'
 import { storedValue } from '../../core/item.ts'
 import { ObjectCache } from '../../core/object-cache.ts'

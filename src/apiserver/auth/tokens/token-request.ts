@@ -5,7 +5,7 @@ import { type FieldError, invalidField, OMITTED_VALUE } from '../../../kube/stat
 import type { GroupKind } from '../../../kube/status/group-names.ts'
 import { badRequest } from '../../../kube/status/request-errors.ts'
 import { conflict, invalid } from '../../../kube/status/resource-errors.ts'
-import type { Clock } from '../../../telemetry/clock.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import {
   type BoundObjectReference,
   claimed,

@@ -1,5 +1,5 @@
 /** What subresources are made from. */
-import type { Clock } from '../../../telemetry/clock.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import type { Authorizer } from '../../auth/authorizer.ts'
 import type { Reader } from '../read.ts'
 import type { Writer } from '../write/writer.ts'

@@ -2,8 +2,8 @@
 
 import { parseJson } from '../../../kube/codec/json.ts'
 import { decodeProtobuf } from '../../../kube/codec/object-codec.ts'
+import { hasEnvelope } from '../../../kube/envelope.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
-import { hasEnvelope } from '../../../kube/protobuf/envelope.ts'
 import type { RequestQuery } from '../../../kube/request-query.ts'
 import { findKind } from '../../../kube/schema/schema.ts'
 import { type FieldError, invalidField, notSupportedField } from '../../../kube/status/field-error.ts'

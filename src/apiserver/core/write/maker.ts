@@ -2,7 +2,7 @@
 import { printJson } from '../../../kube/codec/json.ts'
 import { decodeProtobuf } from '../../../kube/codec/object-codec.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
-import { nextTurn } from '../../../telemetry/turns.ts'
+import { nextTurn } from '../../../runtime/turns.ts'
 import { type HeavyTask, madeOf, nameOf } from '../../heavy/heavy-task.ts'
 import type { HeavyWork } from '../../heavy/heavy-work.ts'
 import type { KindStrategy, WriteContext } from '../../kinds/strategy.ts'

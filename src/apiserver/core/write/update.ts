@@ -5,7 +5,7 @@
 import type { KubeObject, ObjectMeta } from '../../../kube/objects.ts'
 import { invalidField } from '../../../kube/status/field-error.ts'
 import { conflict, invalid, notFound } from '../../../kube/status/resource-errors.ts'
-import { Turns } from '../../../telemetry/turns.ts'
+import { Turns } from '../../../runtime/turns.ts'
 import { Item, storedValue } from '../item.ts'
 import { keyOf } from '../resource.ts'
 import { placeInNamespace, type WriteRequest } from './write-request.ts'

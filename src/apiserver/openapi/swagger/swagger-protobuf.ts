@@ -3,7 +3,7 @@
  * `openapi.v2`; what this server never says has no place here. Fields are written from the last to the first, since the
  * writer goes backwards.
  */
-import { BackwardWriter } from '../../../kube/protobuf/writer.ts'
+import { BackwardWriter } from '../../../protobuf/writer.ts'
 import type { SwaggerDocument } from './swagger.ts'
 
 /** Writes one value as field `number`. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ProtoReader, WIRE_BYTES } from '../../../kube/protobuf/reader.ts'
+import { ProtoReader, WIRE_BYTES } from '../../../protobuf/reader.ts'
 import type { OpenApiDocument } from '../openapi.ts'
 import { swaggerOf } from './swagger.ts'
 import { encodeSwagger } from './swagger-protobuf.ts'

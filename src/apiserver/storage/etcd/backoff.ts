@@ -1,5 +1,5 @@
 /** How long to wait before connecting again: longer each time, with full jitter, so that many do not come back at once. */
-import type { Clock } from '../../../telemetry/clock.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 
 /** The first wait is at most this long: a lost connection is often back at once. */
 export const MIN_BACKOFF_MS = 100

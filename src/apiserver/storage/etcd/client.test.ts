@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../../telemetry/clock.ts'
+import { systemClock } from '../../../runtime/clock.ts'
 import { StoreUnavailableError, StoreUsageError } from '../store-errors.ts'
 import { EtcdClient } from './client.ts'
 import { RANGE } from './messages.ts'

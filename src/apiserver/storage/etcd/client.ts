@@ -14,7 +14,7 @@ import {
   Metadata,
   type ServiceError,
 } from '@grpc/grpc-js'
-import type { Clock } from '../../../telemetry/clock.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import { StoreUnavailableError, StoreUsageError } from '../store-errors.ts'
 import { decode, encode, type Input, type MessageTable, type Output } from './codec.ts'
 import { isMembersFault, toStoreError } from './errors.ts'

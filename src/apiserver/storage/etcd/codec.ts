@@ -2,9 +2,9 @@
  * Protobuf by table: a message is a table of fields, and one encoder and one decoder serve them all. What is not in the
  * table is skipped when read; what is undefined is not written.
  */
-import { ProtoReader, WIRE_BYTES, WIRE_VARINT } from '../../../kube/protobuf/reader.ts'
-import { WireError } from '../../../kube/protobuf/wire-error.ts'
-import { BackwardWriter } from '../../../kube/protobuf/writer.ts'
+import { ProtoReader, WIRE_BYTES, WIRE_VARINT } from '../../../protobuf/reader.ts'
+import { WireError } from '../../../protobuf/wire-error.ts'
+import { BackwardWriter } from '../../../protobuf/writer.ts'
 
 interface ScalarTypes {
   bytes: Buffer

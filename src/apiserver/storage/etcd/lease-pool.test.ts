@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../../telemetry/clock.ts'
+import { ManualClock } from '../../../runtime/clock.ts'
 import { LeasePool, MAX_ENTRIES_PER_LEASE } from './lease-pool.ts'
 
 function poolWithGrants() {

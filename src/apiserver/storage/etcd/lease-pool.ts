@@ -2,7 +2,7 @@
  * Leases for entries that expire. Each lease is a burden on etcd, so entries of the same life that are written within a
  * short time share one; the lease is that much longer, and nobody expires early.
  */
-import type { Clock } from '../../../telemetry/clock.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 
 /** A lease is shared by entries written within this part of its life, but not within more than a minute. */
 const SHARED_PART = 0.05

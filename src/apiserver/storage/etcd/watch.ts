@@ -2,7 +2,7 @@
  * A watch that outlives its connection: it knows up to which revision everything has been delivered, and a new stream
  * begins right behind it. Etcd answers in whole revisions, apart from what it splits into fragments on our request.
  */
-import type { Clock } from '../../../telemetry/clock.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import { CompactedError, StoreUnavailableError } from '../store-errors.ts'
 import { Backoff } from './backoff.ts'
 import type { EtcdClient, EtcdStream } from './client.ts'

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../../telemetry/clock.ts'
+import { ManualClock } from '../../../runtime/clock.ts'
 import { StoreFullError } from '../store-errors.ts'
 import {
   DiskRoom,

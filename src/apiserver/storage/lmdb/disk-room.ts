@@ -5,7 +5,7 @@
  * grow, so that it counts as room too.
  */
 import { statfsSync } from 'node:fs'
-import type { Clock } from '../../../telemetry/clock.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import { StoreFullError } from '../store-errors.ts'
 
 /** What puts leave free, on the disk and inside the store's file together: deleting and compacting may still use it. */

@@ -11,7 +11,7 @@
 import { chmodSync, mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
-import { explain } from '../../../identity/atomic-file.ts'
+import { explain } from '../../../runtime/files/atomic-file.ts'
 import { StoreFullError, StoreOpenError, StoreUnavailableError } from '../store-errors.ts'
 import { checkDataFile } from './data-file.ts'
 import { hasRoom, isFull } from './disk-full.ts'

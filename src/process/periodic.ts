@@ -1,9 +1,9 @@
 /** Work that a hub repeats for as long as it lives. A failure is logged and the work tried again, sooner and with growing waits. */
-import { Backoff } from '../../kube/reflector/backoff.ts'
-import type { Clock } from '../../telemetry/clock.ts'
-import type { Part, RunningPart } from '../../telemetry/lifecycle.ts'
-import type { Logger } from '../../telemetry/logger.ts'
-import type { Random } from './random.ts'
+import { Backoff } from '../runtime/backoff.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Random } from '../runtime/random.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Part, RunningPart } from './lifecycle.ts'
 
 /** Hubs that started together spread out: each wait is shortened by up to this part of it. */
 export const PERIOD_SPREAD = 0.1

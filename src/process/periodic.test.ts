@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../telemetry/clock.ts'
+import { ManualClock } from '../runtime/clock.ts'
 import { Periodic } from './periodic.ts'
 
 const random = { bytes: (count: number) => Buffer.alloc(count), fraction: () => 0.5 }

@@ -4,11 +4,11 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Registry } from 'prom-client'
-import { type HealthChecks, type HealthQuestion, renderHealth } from './health.ts'
+import { formatAddress, type ListenAddress, listen } from '../network/listen.ts'
+import { type HealthChecks, type HealthQuestion, renderHealth } from '../telemetry/health.ts'
+import type { Logger } from '../telemetry/logger.ts'
 import { HttpDrain } from './http-drain.ts'
 import type { Part, RunningPart } from './lifecycle.ts'
-import { formatAddress, type ListenAddress, listen } from './listen.ts'
-import type { Logger } from './logger.ts'
 import type { SafetyNet } from './safety-net.ts'
 
 /** Probes and scrapers are few and brief; whoever is not, is cut off. */

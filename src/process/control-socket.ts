@@ -6,7 +6,7 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { ExplainedError } from './explained-error.ts'
+import { ExplainedError } from '../runtime/explained-error.ts'
 import { HttpDrain } from './http-drain.ts'
 import type { Part, RunningPart } from './lifecycle.ts'
 import type { SafetyNet } from './safety-net.ts'

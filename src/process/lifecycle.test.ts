@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from './clock.ts'
+import { ManualClock } from '../runtime/clock.ts'
+import { createLogger } from '../telemetry/logger.ts'
 import { DROP_LIMIT_MS, Lifecycle, type Part } from './lifecycle.ts'
-import { createLogger } from './logger.ts'
 
 /** Parts that write down what happens to them. */
 function recorded() {

@@ -8,9 +8,9 @@
  * | 3 | string | content encoding; empty, nothing else is defined |
  * | 4 | string | content type; empty for protobuf, `application/json` where the object is JSON |
  */
-import { ProtoReader, WIRE_BYTES } from './reader.ts'
-import { WireError } from './wire-error.ts'
-import { type BackwardWriter, borrowWriter, returnWriter } from './writer.ts'
+import { ProtoReader, WIRE_BYTES } from '../protobuf/reader.ts'
+import { WireError } from '../protobuf/wire-error.ts'
+import { type BackwardWriter, borrowWriter, returnWriter } from '../protobuf/writer.ts'
 
 const magic = Buffer.from('k8s\0', 'latin1')
 

@@ -3,13 +3,13 @@ import { connect, createServer, type Socket } from 'node:net'
 import { Gauge } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
 import { loudNet } from '../../test/worlds/loud-net.ts'
-import { ManualClock } from './clock.ts'
-import { HEALTHY, type Health, HealthChecks, unhealthy } from './health.ts'
+import { formatAddress, listen } from '../network/listen.ts'
+import { ManualClock } from '../runtime/clock.ts'
+import { HEALTHY, type Health, HealthChecks, unhealthy } from '../telemetry/health.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import { createRoleRegistry } from '../telemetry/metrics.ts'
 import { HEALTH_SERVER_LIMITS, HealthServer } from './health-server.ts'
 import type { RunningPart } from './lifecycle.ts'
-import { formatAddress, listen } from './listen.ts'
-import { createLogger } from './logger.ts'
-import { createRoleRegistry } from './metrics.ts'
 
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {

@@ -2,8 +2,8 @@ import { EventEmitter } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { Registry } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
-import { ManualClock } from './clock.ts'
-import { createLogger } from './logger.ts'
+import { ManualClock } from '../runtime/clock.ts'
+import { createLogger } from '../telemetry/logger.ts'
 import { CAUGHT_ERRORS_LOG_BURST, SafetyNet } from './safety-net.ts'
 
 function world() {

@@ -7,10 +7,10 @@
  */
 import type { EventEmitter } from 'node:events'
 import { Counter, type Registry } from 'prom-client'
-import type { Clock } from './clock.ts'
-import { guardEmitter } from './guarded-emitter.ts'
-import type { Logger } from './logger.ts'
-import { TokenBucket } from './token-bucket.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { guardEmitter } from '../runtime/guarded-emitter.ts'
+import { TokenBucket } from '../runtime/token-bucket.ts'
+import type { Logger } from '../telemetry/logger.ts'
 
 /** Of the errors that were caught, lines in the log: a peer that has found a defect must not fill the disk with it. */
 export const CAUGHT_ERRORS_LOGGED_PER_SECOND = 1

@@ -1,4 +1,3 @@
-import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   BACKOFF_FIRST_MS,
@@ -8,7 +7,6 @@ import {
   MAX_RETRY_AFTER_MS,
   UNREADABLE_BACKOFF,
 } from './backoff.ts'
-import { isNotNewer } from './versions.ts'
 
 describe('backoff', () => {
   it('doubles its ceiling up to the maximum', () => {
@@ -44,22 +42,5 @@ describe('backoff', () => {
     const backoff = new Backoff(() => 1)
     expect(backoff.next(0, 10_000)).toBe(10_000)
     expect(backoff.next(0, 1e12)).toBe(MAX_RETRY_AFTER_MS)
-  })
-})
-
-describe('versions', () => {
-  it('orders decimal numbers of any size', () => {
-    fc.assert(
-      fc.property(fc.bigInt({ min: 1n, max: 2n ** 70n }), fc.bigInt({ min: 1n, max: 2n ** 70n }), (a, b) => {
-        expect(isNotNewer(String(a), String(b))).toBe(a <= b)
-      }),
-    )
-  })
-
-  it('knows only equality of everything else', () => {
-    expect(isNotNewer('abc', 'abc')).toBe(true)
-    expect(isNotNewer('abc', 'abd')).toBe(false)
-    expect(isNotNewer('07', '8')).toBe(false)
-    expect(isNotNewer('', '8')).toBe(false)
   })
 })

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
-import { IdentityError } from './errors.ts'
+import { FileError } from './file-error.ts'
 import { diskOperations, type FileOperations, type NewFile } from './file-operations.ts'
 
 /** Read and write for the owner, nothing for others: most of what we keep is secret. */
@@ -40,7 +40,7 @@ export async function writeFileAtomically(
   } catch (error) {
     // The first failure is the one to report; that tidying up may fail as well on a broken disk adds nothing.
     await files.remove(temporary).catch(() => undefined)
-    throw new IdentityError('unwritable-file', `cannot write ${path}: ${explain(error)}`, { cause: error })
+    throw new FileError('unwritable-file', `cannot write ${path}: ${explain(error)}`, { cause: error })
   }
 }
 
@@ -60,7 +60,7 @@ export async function removeTemporaryFiles(folder: string, files: FileOperations
     const names = await files.list(folder)
     for (const name of names.filter((name) => TEMPORARY_NAME.test(name))) await files.remove(join(folder, name))
   } catch (error) {
-    throw new IdentityError('unwritable-file', `cannot clear up ${folder}: ${explain(error)}`, { cause: error })
+    throw new FileError('unwritable-file', `cannot clear up ${folder}: ${explain(error)}`, { cause: error })
   }
 }
 
@@ -71,7 +71,7 @@ export async function readFileBounded(
 ): Promise<Buffer | undefined> {
   const content = await readOrExplain(files, path, maxBytes)
   if (content !== undefined && content.length > maxBytes)
-    throw new IdentityError('too-large', `${path} is larger than ${maxBytes} bytes; is it the right file?`)
+    throw new FileError('too-large', `${path} is larger than ${maxBytes} bytes; is it the right file?`)
   return content
 }
 
@@ -79,7 +79,7 @@ async function readOrExplain(files: FileOperations, path: string, maxBytes: numb
   try {
     return await files.read(path, maxBytes)
   } catch (error) {
-    throw new IdentityError('unreadable-file', `cannot read ${path}: ${explain(error)}`, { cause: error })
+    throw new FileError('unreadable-file', `cannot read ${path}: ${explain(error)}`, { cause: error })
   }
 }
 

@@ -3,9 +3,9 @@
  * reverse order; whatever was started is stopped, also when a later part fails to start. After a clean run nothing is left
  * open, so the process ends by itself.
  */
-import type { Clock } from './clock.ts'
-import { HEALTHY, type Health, unhealthy } from './health.ts'
-import type { Logger } from './logger.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { HEALTHY, type Health, unhealthy } from '../telemetry/health.ts'
+import type { Logger } from '../telemetry/logger.ts'
 
 export interface Part {
   readonly name: string

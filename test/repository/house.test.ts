@@ -1,0 +1,42 @@
+/** The table of folders in docs/architecture.md says what stands, and what the borders enforce. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { MAY_IMPORT } from './borders.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const page = readFileSync(`${root}docs/architecture.md`, 'utf8')
+
+interface Row {
+  readonly folder: string
+  readonly mayImport: string
+}
+
+const rows: readonly Row[] = [...page.matchAll(/^\| `((?:src|test|tools)\/[a-z0-9]+)` \| [^|]+ \|([^|]*)\|$/gm)].map(
+  ([, folder = '', mayImport = '']) => ({ folder, mayImport: mayImport.trim() }),
+)
+
+function foldersOf(parent: string): string[] {
+  const entries = readdirSync(`${root}${parent}`, { withFileTypes: true })
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => `${parent}/${name}`)
+}
+
+/** The words of the table as a list of folders. */
+function allowed(words: string): readonly string[] | undefined {
+  if (words === 'nothing of ours') return []
+  if (words.startsWith('the foundations')) return MAY_IMPORT['apiserver']
+  return words === 'everything' ? MAY_IMPORT['cli'] : words.split(', ')
+}
+
+describe('the table of folders', () => {
+  it.each(['src', 'tools', 'test'])('has every folder of %s, and no other', (parent) => {
+    const named = rows.map(({ folder }) => folder).filter((folder) => folder.startsWith(`${parent}/`))
+    expect(named.toSorted()).toEqual(foldersOf(parent).toSorted())
+  })
+
+  it('says what each may import', () => {
+    for (const { folder, mayImport } of rows.filter((row) => row.folder.startsWith('src/'))) {
+      expect([folder, allowed(mayImport)]).toEqual([folder, MAY_IMPORT[folder.slice('src/'.length)]])
+    }
+  })
+})
