@@ -54,11 +54,8 @@ import { withRequestInfo } from './chain/request-info.ts'
 import { withRequestLog } from './chain/request-log.ts'
 import { withRequestMetrics } from './chain/request-metrics.ts'
 import { DEFAULT_CONNECTIONS_PER_ADDRESS } from './connection-limit.ts'
-import { ServiceAllocator } from './controllers/cluster-ip.ts'
 import { composeControllers } from './controllers/controllers.ts'
-import { DEFAULT_SERVICE_CIDR, ServiceRange } from './controllers/ip-range.ts'
 import type { ReplaceableController } from './controllers/replaceable.ts'
-import { ServiceWriter } from './controllers/service-writer.ts'
 import type { Trust } from './controllers/trust-config-map.ts'
 import { Admission } from './core/admission.ts'
 import { CoreHandler } from './core/core-handler.ts'
@@ -66,7 +63,7 @@ import { documentsHandler } from './core/documents-handler.ts'
 import { healthHandler } from './core/health-handler.ts'
 import { HistoryKeeper } from './core/history.ts'
 import { ObjectCache } from './core/object-cache.ts'
-import { feedPolicy } from './core/policy-feed.ts'
+import { followPolicy } from './core/policy-view.ts'
 import { Reader } from './core/read.ts'
 import { Renderer } from './core/renderer.ts'
 import { Reviews } from './core/reviews.ts'
@@ -86,6 +83,9 @@ import { measuredStore } from './metrics/store-metrics.ts'
 import { OpenApiDocuments } from './openapi/documents.ts'
 import { builtInParts, OpenApiRegistry } from './openapi/source.ts'
 import type { Pki } from './pki/pki.ts'
+import { ServiceAllocator } from './services/cluster-ip.ts'
+import { DEFAULT_SERVICE_CIDR, ServiceRange } from './services/ip-range.ts'
+import { ServiceWriter } from './services/service-writer.ts'
 import type { Store } from './storage/store.ts'
 
 /** How long the cache waits before it follows a store again that went away. */
@@ -360,7 +360,7 @@ function cachePart(cache: ObjectCache, view: RbacView, graph: NodeGraph, clock: 
     name: 'objects',
     async start(_signal, fail) {
       await cache.load()
-      feedPolicy(cache, view, graph)
+      followPolicy(cache, view, graph)
       const stopped = new AbortController()
       const running = cache.run(stopped.signal, (signal) => clock.sleep(storeRetryMs, signal)).catch(fail)
       return {

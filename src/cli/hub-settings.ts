@@ -12,8 +12,8 @@ import { type ClusterConfig, type HubConfig, hubRole, type ListedClusterConfig }
 import { loadConfig } from './config/load.ts'
 import type { CommandContext } from './context.ts'
 import { CommandError, UsageError } from './failure.ts'
+import { networkSettings } from './hub-network-settings.ts'
 import { connectionOf } from './kube-connection.ts'
-import { networkSettings } from './network-settings.ts'
 
 const defaultName = 'default'
 

@@ -16,8 +16,8 @@ import {
   type NetworkSettings,
   type NetworkSurroundings,
 } from './compose-network.ts'
-import type { ClusterDoor } from './serving/connection.ts'
-import { KubeProxyAccount } from './tokens/kube-proxy-account.ts'
+import { KubeProxyAccount } from './kube-proxy-token/kube-proxy-account.ts'
+import type { ClusterDoor } from './port/connection.ts'
 
 type OpeningOptions = 'namespace' | 'caFiles' | 'serverFiles' | 'addresses' | 'kubernetesCaFile' | 'apiServerName'
 

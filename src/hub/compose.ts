@@ -29,26 +29,26 @@ import { edgeCertificateRoute } from './join/edge-certificate.ts'
 import { createJoinMetrics } from './join/metrics.ts'
 import { nodeRoute } from './join/node-route.ts'
 import { createAgentMetrics } from './konnectivity/metrics.ts'
+import { MAX_TOKENS_IN_FLIGHT, MAX_TOKENS_QUEUED, tokenLimits } from './kube-proxy-token/token-limits.ts'
+import { tokenRoutes } from './kube-proxy-token/token-routes.ts'
+import { doorChooser } from './port/choose-door.ts'
+import type { ClusterDoor } from './port/connection.ts'
+import { ConnectionLimits } from './port/connection-limits.ts'
+import { HttpRoutes } from './port/http-routes.ts'
+import { createHttpService } from './port/http-service.ts'
+import type { CallRoute } from './port/http-settings.ts'
+import { HubListener } from './port/hub-listener.ts'
+import { createServingMetrics } from './port/metrics.ts'
+import { NodeBudget } from './port/node-budget.ts'
+import { FailureLimiter, WorkGate } from './port/overload.ts'
+import { selfSignedIdentity } from './port/self-signed.ts'
 import { createRouteMetrics } from './routing/metrics.ts'
-import { FailureLimiter, WorkGate } from './serving/admission.ts'
-import { doorChooser } from './serving/choose-door.ts'
-import type { ClusterDoor } from './serving/connection.ts'
-import { ConnectionLimits } from './serving/connection-limits.ts'
-import { HttpRoutes } from './serving/http-routes.ts'
-import { createHttpService } from './serving/http-service.ts'
-import type { CallRoute } from './serving/http-settings.ts'
-import { HubListener } from './serving/hub-listener.ts'
-import { createServingMetrics } from './serving/metrics.ts'
-import { NodeBudget } from './serving/node-budget.ts'
-import { selfSignedIdentity } from './serving/self-signed.ts'
 import { InnerTls } from './sessions/inner-tls.ts'
 import { SessionMetrics } from './sessions/metrics.ts'
 import { SessionHost } from './sessions/session-host.ts'
-import { tunnelUpgrade } from './sessions/tunnel-upgrade.ts'
+import { websocketSessions } from './sessions/websocket-sessions.ts'
 import { DialSlots } from './targets/dial-slots.ts'
 import { createTargetMetrics } from './targets/metrics.ts'
-import { MAX_TOKENS_IN_FLIGHT, MAX_TOKENS_QUEUED, tokenLimits } from './tokens/token-limits.ts'
-import { tokenRoutes } from './tokens/token-routes.ts'
 
 export interface ServedCluster extends ClusterSettings {
   /** DNS names by which clients ask for it, where the hub serves several. */
@@ -131,7 +131,7 @@ export async function composeHub(given: HubOptions): Promise<ComposedHub> {
     logger,
     net,
   })
-  const upgrade = tunnelUpgrade({ host: sessions, innerTls: new InnerTls({ choose, clock }) })
+  const upgrade = websocketSessions({ host: sessions, innerTls: new InnerTls({ choose, clock }) })
   const http = createHttpService({ routes, upgrade, call: agentCall(clusters), clock, logger, net })
   const nobody = await selfSignedIdentity(clock)
   const limits = new ConnectionLimits()

@@ -1,7 +1,7 @@
 /**
  * The query of a request, read as the API server reads it: a pair with a semicolon or a broken escape does not exist,
  * the first of several values counts. A reader with other rules would see another request than the server does, so this
- * is the only one: a request is read once, at the door, and everybody after it is handed the value.
+ * is the only one: a request is read once, on arrival, and everybody after it is handed the value.
  */
 
 export class RequestQuery {

@@ -18,7 +18,7 @@ export interface BackoffSteps {
   readonly maxMs: number
 }
 
-export const LINK_BACKOFF: BackoffSteps = { minMs: 0, firstMs: BACKOFF_FIRST_MS, maxMs: BACKOFF_MAX_MS }
+export const USUAL_BACKOFF: BackoffSteps = { minMs: 0, firstMs: BACKOFF_FIRST_MS, maxMs: BACKOFF_MAX_MS }
 /** What cannot be read stays so until somebody mends it, and each try may cost the server a whole list. */
 export const UNREADABLE_BACKOFF: BackoffSteps = { minMs: BACKOFF_MAX_MS, firstMs: 60_000, maxMs: 300_000 }
 
@@ -29,7 +29,7 @@ export class Backoff {
   #lastFailureMs = Number.NEGATIVE_INFINITY
 
   /** `random` draws from [0, 1). */
-  constructor(random: () => number, steps = LINK_BACKOFF) {
+  constructor(random: () => number, steps = USUAL_BACKOFF) {
     this.#random = random
     this.#steps = steps
   }

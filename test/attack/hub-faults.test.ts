@@ -4,7 +4,7 @@
  */
 import type { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Route } from '../../src/hub/serving/http-routes.ts'
+import type { Route } from '../../src/hub/port/http-routes.ts'
 import { certificatePem } from '../../src/identity/certificate.ts'
 import { SafetyNet } from '../../src/process/safety-net.ts'
 import { systemClock } from '../../src/runtime/clock.ts'

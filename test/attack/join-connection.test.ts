@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { type ConnectionOptions, connect, createServer } from 'node:tls'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { HTTP_TIMES } from '../../src/hub/serving/http-settings.ts'
+import { HTTP_TIMES } from '../../src/hub/port/http-settings.ts'
 import {
   ask,
   dial,

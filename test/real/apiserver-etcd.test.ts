@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { findAdvertiseAddress } from '../../src/apiserver/controllers/kubernetes-service.ts'
+import { findAdvertiseAddress } from '../../src/apiserver/services/kubernetes-service.ts'
 import {
   configMaps,
   endpointSlices,

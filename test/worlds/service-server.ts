@@ -1,7 +1,7 @@
 /** The middle of an API server that gives Services addresses and ports; several may share a store. */
-import { ServiceAllocator } from '../../src/apiserver/controllers/cluster-ip.ts'
-import { ServiceRange } from '../../src/apiserver/controllers/ip-range.ts'
-import { ServiceWriter } from '../../src/apiserver/controllers/service-writer.ts'
+import { ServiceAllocator } from '../../src/apiserver/services/cluster-ip.ts'
+import { ServiceRange } from '../../src/apiserver/services/ip-range.ts'
+import { ServiceWriter } from '../../src/apiserver/services/service-writer.ts'
 import type { Store } from '../../src/apiserver/storage/store.ts'
 import type { ManualClock } from '../../src/runtime/clock.ts'
 import { type ObjectServer, startObjectServer } from './object-server.ts'

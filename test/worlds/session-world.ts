@@ -10,15 +10,15 @@ import type { Claim } from '../../src/hub/claims/claim.ts'
 import type { Cluster } from '../../src/hub/cluster/cluster.ts'
 import { Attempts } from '../../src/hub/join/attempts.ts'
 import { createJoinMetrics } from '../../src/hub/join/metrics.ts'
-import { FailureLimiter, WorkGate } from '../../src/hub/serving/admission.ts'
-import type { ClusterDoor } from '../../src/hub/serving/connection.ts'
-import type { UpgradeRoute } from '../../src/hub/serving/http-settings.ts'
+import type { ClusterDoor } from '../../src/hub/port/connection.ts'
+import type { UpgradeRoute } from '../../src/hub/port/http-settings.ts'
+import { FailureLimiter, WorkGate } from '../../src/hub/port/overload.ts'
 import { InnerTls } from '../../src/hub/sessions/inner-tls.ts'
 import { SessionMetrics } from '../../src/hub/sessions/metrics.ts'
 import { SessionHost } from '../../src/hub/sessions/session-host.ts'
 import type { NodeLimits } from '../../src/hub/sessions/session-limits.ts'
 import { SessionRegistry } from '../../src/hub/sessions/session-registry.ts'
-import { tunnelUpgrade } from '../../src/hub/sessions/tunnel-upgrade.ts'
+import { websocketSessions } from '../../src/hub/sessions/websocket-sessions.ts'
 import { ApiServerPool } from '../../src/hub/targets/api-server-pool.ts'
 import { DialSlots } from '../../src/hub/targets/dial-slots.ts'
 import { createTargetMetrics } from '../../src/hub/targets/metrics.ts'
@@ -91,7 +91,7 @@ export async function startSessionHub(options: SessionWorldOptions = {}): Promis
     ...(options.maxSessions === undefined ? {} : { maxSessions: options.maxSessions }),
   })
   const innerTls = new InnerTls({ choose: () => required(parts.first), clock })
-  parts.upgrade = tunnelUpgrade({ host: parts.host, innerTls })
+  parts.upgrade = websocketSessions({ host: parts.host, innerTls })
   return { hub, registry, tellClaim, ...(second === undefined ? {} : { second: second.registry }) }
 }
 

@@ -60,7 +60,7 @@ export function auditEvent(context: RequestContext, stage: AuditStage, nowMs: nu
     stage,
     requestURI: exchange.target,
     verb: info.verb,
-    // Whoever was turned away at the door is nobody.
+    // Whoever was not let in is nobody.
     user: answer?.status === 401 ? {} : userFields(impersonator ?? context.user),
     ...(impersonator === undefined ? {} : { impersonatedUser: userFields(context.user) }),
     sourceIPs: [exchange.peer.address],

@@ -3,8 +3,8 @@
 import type { Registry } from 'prom-client'
 import type { RequestQuery } from '../../kube/request-query.ts'
 import { type HealthChecks, type HealthQuestion, renderHealth } from '../../telemetry/health.ts'
+import { respond } from '../answers/respond.ts'
 import type { Delegate } from '../delegation/delegate.ts'
-import { respond } from '../serving/respond.ts'
 
 const endpoints = /^\/(livez|readyz|healthz)(?:\/([^/]+))?$/
 

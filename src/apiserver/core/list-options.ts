@@ -17,7 +17,7 @@ import { invalid } from '../../kube/status/resource-errors.ts'
 import { flagParameter, integerParameter } from './query-values.ts'
 import { selectableFields } from './selectable-fields.ts'
 
-/** A request for a collection, as it was read at the door. */
+/** A request for a collection, as it was read on arrival. */
 export interface CollectionReading {
   readonly info: Pick<ResourceRequest, 'name' | 'isWatchPath'>
   readonly query: RequestQuery

@@ -3,7 +3,7 @@
  * matter of copying, and so is a watch event.
  */
 import type { Representation } from '../../kube/representation.ts'
-import { bodyForm } from '../serving/encode-body.ts'
+import { bodyForm } from '../answers/encode-body.ts'
 import type { Item } from './item.ts'
 import type { RenderAsker, Renderer } from './renderer.ts'
 import type { Resource } from './resource.ts'

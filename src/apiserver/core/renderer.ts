@@ -2,10 +2,11 @@
  * Items in the form that a client asked for. Small ones are worked on here and now, large ones on the thread for heavy
  * work. Methods that end in `Now` need no wait where `isReady`; whoever has many small items spares a promise for each.
  */
+
+import { type BodyForm, encodeJson } from '../answers/encode-body.ts'
 import { type HeavyTask, renderedOf } from '../heavy/heavy-task.ts'
 import type { HeavyWork } from '../heavy/heavy-work.ts'
 import { rowHead } from '../kinds/tables/table.ts'
-import { type BodyForm, encodeJson } from '../serving/encode-body.ts'
 import { keepServed, knownItem, servedItem } from './conversion/served-item.ts'
 import { type Item, MAX_INLINE_OBJECT_BYTES } from './item.ts'
 import type { OutputContext } from './output.ts'

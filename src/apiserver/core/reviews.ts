@@ -8,6 +8,8 @@ import type { ResourceRequest } from '../../kube/request-info.ts'
 import { joinGroupVersion } from '../../kube/schema/catalogue.ts'
 import { findKind } from '../../kube/schema/schema.ts'
 import { methodNotSupported } from '../../kube/status/resource-errors.ts'
+import { encodeBody } from '../answers/encode-body.ts'
+import { respond } from '../answers/respond.ts'
 import type { Authorizer } from '../auth/authorizer.ts'
 import {
   reviewLocalSubjectAccess,
@@ -16,8 +18,6 @@ import {
   reviewSubjectAccess,
 } from '../auth/review.ts'
 import type { RequestContext } from '../chain/handler.ts'
-import { encodeBody } from '../serving/encode-body.ts'
-import { respond } from '../serving/respond.ts'
 import { inOrder, readQuestion } from './decode-body.ts'
 
 type Review = (review: KubeObject, context: RequestContext, info: ResourceRequest) => KubeObject | Promise<KubeObject>

@@ -6,6 +6,7 @@ import { parseJson, printJson } from '../../kube/codec/json.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { requestEntityTooLarge } from '../../kube/status/request-errors.ts'
 import { ApiError, type Status } from '../../kube/status/status.ts'
+import { type BodyForm, encodeJson } from '../answers/encode-body.ts'
 import { fromStored } from '../core/conversion/conversion.ts'
 import { checkValues, type RequestBody } from '../core/decode-body.ts'
 import { type Resource, storedResource } from '../core/resource.ts'
@@ -15,7 +16,6 @@ import { strategyFor } from '../kinds/registry.ts'
 import type { WriteContext } from '../kinds/strategy.ts'
 import { rowHead } from '../kinds/tables/table.ts'
 import { type SwaggerForm, swaggerBytes } from '../openapi/swagger/swagger-bytes.ts'
-import { type BodyForm, encodeJson } from '../serving/encode-body.ts'
 
 export interface ResourceName {
   readonly group: string

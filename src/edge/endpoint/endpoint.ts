@@ -73,7 +73,7 @@ export interface EndpointStatus {
   readonly requests: { readonly short: number; readonly long: number; readonly upgrade: number }
 }
 
-interface Door {
+interface Place {
   readonly address: ListenAddress
   listener: Listener | undefined
   running: RunningPart | undefined
@@ -85,7 +85,7 @@ export class Endpoint implements Part {
   readonly name = 'endpoint'
   readonly #options: EndpointOptions
   readonly #logger: Logger
-  readonly #doors: readonly Door[]
+  readonly #places: readonly Place[]
   readonly #metrics: EndpointMetrics
   readonly #limits: CallerLimits
   readonly #service: RequestService
@@ -99,7 +99,7 @@ export class Endpoint implements Part {
     const { clock, upstream, registry, node } = options
     this.#options = options
     this.#logger = componentLogger(options.logger, 'endpoint')
-    this.#doors = options.addresses.map((host) => ({
+    this.#places = options.addresses.map((host) => ({
       address: { host, port: options.port },
       listener: undefined,
       running: undefined,
@@ -126,13 +126,13 @@ export class Endpoint implements Part {
   health(): Health {
     if (this.#options.certificate() === undefined)
       return unhealthy('the endpoint has no serving certificate yet; its ports are closed')
-    const needed = this.#doors.filter((door) => !this.#isExcused(door))
-    const failure = needed.find((door) => door.failure !== undefined)?.failure
+    const needed = this.#places.filter((place) => !this.#isExcused(place))
+    const failure = needed.find((place) => place.failure !== undefined)?.failure
     if (failure !== undefined) return unhealthy(failure.message)
     return needed.every(({ running }) => running !== undefined) ? HEALTHY : unhealthy('the endpoint is opening')
   }
 
-  #isExcused({ address, failure }: Door): boolean {
+  #isExcused({ address, failure }: Place): boolean {
     const isMissing = missingCodes.has(codeOf(failure) ?? '')
     return isMissing && this.#options.mayBeMissing?.includes(address.host) === true
   }
@@ -140,7 +140,7 @@ export class Endpoint implements Part {
   get status(): EndpointStatus {
     const endsMs = this.#options.certificate()?.chain[0].notAfterMs
     return {
-      addresses: this.#doors.map(({ listener, address, failure }) => ({
+      addresses: this.#places.map(({ listener, address, failure }) => ({
         ...(listener?.address ?? address),
         isOpen: listener !== undefined,
         problem: failure?.message,
@@ -153,14 +153,14 @@ export class Endpoint implements Part {
   }
 
   get #connections(): number {
-    return this.#doors.reduce((sum, { listener }) => sum + (listener?.connections ?? 0), 0)
+    return this.#places.reduce((sum, { listener }) => sum + (listener?.connections ?? 0), 0)
   }
 
   /** A port that another process has is an error now; an address that does not exist yet may come. */
   async start(signal: AbortSignal): Promise<RunningPart> {
     signal.throwIfAborted()
     await this.#open()
-    const taken = this.#doors.find(({ failure }) => codeOf(failure) === 'EADDRINUSE')
+    const taken = this.#places.find(({ failure }) => codeOf(failure) === 'EADDRINUSE')
     if (taken?.failure !== undefined) {
       await this.#stop(AbortSignal.abort())
       throw taken.failure
@@ -172,7 +172,7 @@ export class Endpoint implements Part {
   certificateChanged(): void {
     const tls = this.#tls()
     if (tls === undefined) return
-    for (const { listener } of this.#doors) listener?.replaceCertificate(tls)
+    for (const { listener } of this.#places) listener?.replaceCertificate(tls)
     void this.#open()
   }
 
@@ -197,17 +197,17 @@ export class Endpoint implements Part {
   async #openAll(): Promise<void> {
     const { signal } = this.#ended
     this.#cancelRetry()
-    for (const door of this.#doors) {
+    for (const place of this.#places) {
       const tls = this.#tls()
-      if (tls !== undefined && door.running === undefined && !signal.aborted) await this.#try(door, tls)
+      if (tls !== undefined && place.running === undefined && !signal.aborted) await this.#try(place, tls)
     }
-    if (this.#doors.some(({ failure }) => failure !== undefined) && !signal.aborted)
+    if (this.#places.some(({ failure }) => failure !== undefined) && !signal.aborted)
       this.#cancelRetry = this.#options.clock.schedule(LISTEN_RETRY_MS, () => void this.#open())
   }
 
-  async #try(door: Door, tls: TlsFiles): Promise<void> {
+  async #try(place: Place, tls: TlsFiles): Promise<void> {
     const listener = new Listener({
-      address: door.address,
+      address: place.address,
       tls,
       clock: this.#options.clock,
       net: this.#options.net,
@@ -224,16 +224,16 @@ export class Endpoint implements Part {
       upgrade: (exchange) => this.#service.upgrade(exchange),
     })
     try {
-      door.running = await listener.start(this.#ended.signal)
-      door.listener = listener
-      door.failure = undefined
+      place.running = await listener.start(this.#ended.signal)
+      place.listener = listener
+      place.failure = undefined
       const { host: address, port } = listener.address
       this.#logger.info({ address, port }, 'the endpoint is open')
       this.#options.onOpen?.()
     } catch (error) {
       if (!(error instanceof ListenError)) throw error
-      if (door.failure === undefined) this.#logger.warn({ why: error.message }, 'the endpoint is not open there')
-      door.failure = error
+      if (place.failure === undefined) this.#logger.warn({ why: error.message }, 'the endpoint is not open there')
+      place.failure = error
     }
   }
 
@@ -241,9 +241,9 @@ export class Endpoint implements Part {
     this.#ended.abort(new Error('the endpoint ends'))
     this.#cancelRetry()
     await this.#opening
-    const stopped = this.#doors.map(async (door) => {
-      await door.running?.stop(deadline)
-      door.running = undefined
+    const stopped = this.#places.map(async (place) => {
+      await place.running?.stop(deadline)
+      place.running = undefined
     })
     this.#service.endLong()
     const { upgrade } = this.#service.inFlight

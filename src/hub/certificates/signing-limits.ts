@@ -2,7 +2,7 @@
  * How much a node may have the cluster sign. Each request is an object in the cluster, work for its signer and a certificate that
  * cannot be taken back, so that one node that asks without end must not use up what is there for all.
  */
-import type { NodeBudgetLimits } from '../serving/node-budget.ts'
+import type { NodeBudgetLimits } from '../port/node-budget.ts'
 
 /** Requests of one node in a row: two certificates, asked for again at every restart of a node that keeps crashing. */
 export const SIGNING_BURST = 20

@@ -17,7 +17,7 @@ import { certificatePem } from '../../identity/certificate.ts'
 import { userName } from '../../identity/distinguished-name.ts'
 import type { CertificateAuthority } from '../../identity/issue.ts'
 import { ManualClock } from '../../runtime/clock.ts'
-import type { ServerIdentity } from '../serving/connection.ts'
+import type { ServerIdentity } from '../port/connection.ts'
 
 const clock = new ManualClock(Date.now())
 let ca: CertificateAuthority

@@ -12,8 +12,8 @@ import { verifyCertificate } from '../../identity/verify.ts'
 import { formatAddress } from '../../network/listen.ts'
 import type { SafetyNet } from '../../process/safety-net.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { ServerIdentity } from '../serving/connection.ts'
-import { contextOptions } from '../serving/tls-context.ts'
+import type { ServerIdentity } from '../port/connection.ts'
+import { contextOptions } from '../port/tls-context.ts'
 import type { FrontClient } from './front-client.ts'
 
 /** Control planes are near; whoever takes longer only holds a place. */

@@ -7,9 +7,9 @@ import type { HubRefusalCode } from '../../protocol/refusals.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { KeyFingerprint } from '../claims/claim.ts'
+import type { HubRequest } from '../port/http-message.ts'
+import type { FailureLimiter } from '../port/overload.ts'
 import { Refusal } from '../refusal.ts'
-import type { FailureLimiter } from '../serving/admission.ts'
-import type { HubRequest } from '../serving/http-message.ts'
 import type { JoinMetrics } from './metrics.ts'
 
 /** Who came, and for which cluster: a request, or a connection that is to become a session. */

@@ -2,8 +2,8 @@
 
 import { certificatePem } from '../../identity/certificate.ts'
 import { HUB_PATHS } from '../../protocol/requests.ts'
-import { pemResponse } from '../serving/http-message.ts'
-import type { Route } from '../serving/http-routes.ts'
+import { pemResponse } from '../port/http-message.ts'
+import type { Route } from '../port/http-routes.ts'
 
 export const CA_ROUTES: readonly Route[] = [
   {

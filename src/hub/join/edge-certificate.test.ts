@@ -15,8 +15,8 @@ import { CLOCK_SKEW_MS } from '../../identity/issue.ts'
 import { keyFingerprint, keyMatchesCertificate, privateKeyPem } from '../../identity/keys.ts'
 import { readPem } from '../../identity/pem.ts'
 import { verifyCertificate } from '../../identity/verify.ts'
+import { WorkGate } from '../port/overload.ts'
 import { Refusal } from '../refusal.ts'
-import { WorkGate } from '../serving/admission.ts'
 import { NODE_CERTIFICATE_LIFE_MS } from './issue-node-certificate.ts'
 
 function auditLines(world: HubWorld): Record<string, unknown>[] {

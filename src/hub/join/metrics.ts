@@ -1,6 +1,6 @@
 /** Joins and rotations in numbers. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { WorkGate } from '../serving/admission.ts'
+import type { WorkGate } from '../port/overload.ts'
 
 /** From a signature that takes a millisecond to an API server that takes its time. */
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]

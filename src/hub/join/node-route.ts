@@ -7,9 +7,9 @@
 import { certificatePem } from '../../identity/certificate.ts'
 import { HUB_PATHS } from '../../protocol/requests.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { jsonResponse } from '../serving/http-message.ts'
-import type { Route } from '../serving/http-routes.ts'
-import { checkPeer } from '../serving/peer-check.ts'
+import { jsonResponse } from '../port/http-message.ts'
+import type { Route } from '../port/http-routes.ts'
+import { checkPeer } from '../port/peer-check.ts'
 import type { Attempts } from './attempts.ts'
 
 export function nodeRoute({ clock, attempts }: { readonly clock: Clock; readonly attempts: Attempts }): Route {

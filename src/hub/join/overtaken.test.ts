@@ -13,9 +13,9 @@ import {
 import { certificateRoutes } from '../certificates/certificate-routes.ts'
 import type { NodeCertificates } from '../certificates/node-certificates.ts'
 import { SIGNING_BURST, signingLimits } from '../certificates/signing-limits.ts'
-import { WorkGate } from '../serving/admission.ts'
-import { HTTP_TIMES } from '../serving/http-settings.ts'
-import { NodeBudget } from '../serving/node-budget.ts'
+import { HTTP_TIMES } from '../port/http-settings.ts'
+import { NodeBudget } from '../port/node-budget.ts'
+import { WorkGate } from '../port/overload.ts'
 
 /** Sends the head, lets `meanwhile` happen once the hub waits for the body, and sends that. */
 async function slowly(

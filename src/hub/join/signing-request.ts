@@ -2,8 +2,8 @@
 import { type CertificateRequest, MAX_REQUEST_BYTES, parseRequest, readRequest } from '../../identity/csr.ts'
 import { IdentityError, type IdentityErrorCode } from '../../identity/errors.ts'
 import type { HubRefusalCode } from '../../protocol/refusals.ts'
+import type { HubRequest } from '../port/http-message.ts'
 import { Refusal } from '../refusal.ts'
-import type { HubRequest } from '../serving/http-message.ts'
 
 /** The largest request that is read at all, in PEM, which takes less than twice the room of its bytes. */
 export const MAX_SIGNING_REQUEST_BODY_BYTES = 2 * MAX_REQUEST_BYTES

@@ -1,9 +1,9 @@
 /** Which node an agent is: by the certificate it presented, else, where that is allowed, by the token of its pod. */
 import type { Clock } from '../../runtime/clock.ts'
 import type { Cluster, HubAuthority } from '../cluster/cluster.ts'
+import type { Peer } from '../port/connection.ts'
+import { checkPeer, type EdgePeer } from '../port/peer-check.ts'
 import { Refusal } from '../refusal.ts'
-import type { Peer } from '../serving/connection.ts'
-import { checkPeer, type EdgePeer } from '../serving/peer-check.ts'
 import { type Standing, standingOf } from '../sessions/standing.ts'
 import type { AgentTokens, TokenIdentity } from './agent-tokens.ts'
 

@@ -5,8 +5,8 @@
 
 import type { Guard } from '../../process/safety-net.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { WorkGate } from '../port/overload.ts'
 import { Refusal } from '../refusal.ts'
-import { WorkGate } from '../serving/admission.ts'
 import { ROTATED_KEY_GRACE_MS, SESSION_DRAIN_MS } from '../sessions/session-limits.ts'
 import type { AgentRoute } from './agent-route.ts'
 

@@ -6,8 +6,8 @@ import type { Duplex } from 'node:stream'
 import type { Clock } from '../../runtime/clock.ts'
 import { OpenError, openErrorFrom } from '../../tunnel/open-error.ts'
 import type { RefusalCode } from '../../tunnel/prelude/answer.ts'
-import { Admissions } from './admissions.ts'
 import { type Destination, type DestinationHost, formatDestination, parseHost } from './destination.ts'
+import { KnownAnswers } from './known-answers.ts'
 import type { RouteMetrics, RouteOutcome } from './metrics.ts'
 import type { NodeRoute, NodeRoutes, RouteDialOptions } from './node-route.ts'
 import type { NodeSelection, RouteChoice } from './route-table.ts'
@@ -53,12 +53,12 @@ interface Plan {
 export class RouteDialer {
   readonly #options: RouteDialerOptions
   readonly #random: () => number
-  readonly #admissions: Admissions
+  readonly #known: KnownAnswers
 
   constructor(options: RouteDialerOptions) {
     this.#options = options
     this.#random = options.random ?? Math.random
-    this.#admissions = new Admissions(options.clock)
+    this.#known = new KnownAnswers(options.clock)
   }
 
   /** Resolves once the far end has connected; rejects with an `OpenError`. */
@@ -107,14 +107,14 @@ export class RouteDialer {
       try {
         const stream = await route.dial({ ...options, deadlineMs })
         this.#count(plan, attempts)
-        if (plan.outcome === 'default') this.#admissions.admitted(options.address, route.node)
+        if (plan.outcome === 'default') this.#known.admitted(options.address, route.node)
         return { stream, node: route.node }
       } catch (error) {
         failure = openErrorFrom(error)
         if (!plan.tryNext.has(failure.code)) break
         if (failure.code !== 'denied') continue
         denials += 1
-        this.#admissions.denied(options.address, route.node)
+        this.#known.denied(options.address, route.node)
       }
     }
     this.#count(plan, attempts)
@@ -141,11 +141,11 @@ export class RouteDialer {
 
   /** Who admitted the destination before, then the others at random, and at last those who have denied it lately. */
   *#inOrder(tier: NodeSelection, address: string): Generator<string, void, undefined> {
-    const admissions = this.#admissions
+    const known = this.#known
     const nodes = new Set(this.#options.routes.all.map(({ node }) => node).filter((node) => tier.has(node)))
-    const first = admissions.admittedBy(address)
+    const first = known.admittedBy(address)
     if (first !== undefined && nodes.delete(first)) yield first
-    const isDenied = (node: string): boolean => admissions.isDenied(address, node)
+    const isDenied = (node: string): boolean => known.isDenied(address, node)
     // Sorted out before anybody is asked: who denies it now is not asked again at the end.
     const [others, deniers] = [[...nodes].filter((node) => !isDenied(node)), [...nodes].filter(isDenied)]
     yield* this.#shuffled(others)

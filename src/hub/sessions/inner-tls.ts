@@ -6,10 +6,10 @@ import type { Duplex } from 'node:stream'
 import type { SecureContext, TLSSocket } from 'node:tls'
 import type { Clock } from '../../runtime/clock.ts'
 import { serveInnerTls } from '../../tunnel/carriers/serve-inner-tls.ts'
+import { type ChooseDoor, type HubConnection, presentedCertificates } from '../port/connection.ts'
+import { HANDSHAKE_TIMEOUT_MS, serverNameOf } from '../port/hub-listener.ts'
+import { TlsContexts } from '../port/tls-context.ts'
 import { Refusal } from '../refusal.ts'
-import { type ChooseDoor, type HubConnection, presentedCertificates } from '../serving/connection.ts'
-import { HANDSHAKE_TIMEOUT_MS, serverNameOf } from '../serving/hub-listener.ts'
-import { TlsContexts } from '../serving/tls-context.ts'
 
 export interface InnerTlsOptions {
   readonly choose: ChooseDoor

@@ -10,6 +10,7 @@ import { type ByteSocket, SocketCarrier } from '../socket-carrier.ts'
 import { CarrierMemory, type PlainCarrier } from './carrier-memory.ts'
 import type { Patience } from './deadline.ts'
 import { type CarrierKind, DialError, type FailedAttempt } from './dial-error.ts'
+import { upgradeToWebSocket } from './dial-websocket.ts'
 import type { ProxySettings } from './proxy-settings.ts'
 import { DIAL_TIMEOUTS, type DialTimeouts, openPath, type Path } from './tcp-path.ts'
 import {
@@ -19,7 +20,6 @@ import {
   handshakeWithMiddleman,
   type VerifyPeer,
 } from './tls-handshake.ts'
-import { upgrade } from './upgrade.ts'
 
 export interface DialHubOptions extends Patience {
   /** `https://host:port`. */
@@ -90,7 +90,8 @@ async function dialPlain(
   const path = await openPath(route.target, route)
   const protocol = kind === 'tls' ? SESSION_PROTOCOL : 'http/1.1'
   const { socket, certificate } = await handshakeWithHub(path.socket, { ...route.hubHandshake, protocol })
-  const carried = kind === 'tls' ? socket : await upgrade(socket, { ...route.upgrade, protocol: WEBSOCKET_PROTOCOL })
+  const carried =
+    kind === 'tls' ? socket : await upgradeToWebSocket(socket, { ...route.upgrade, protocol: WEBSOCKET_PROTOCOL })
   return dialled({ kind, carried, certificate, path, target: route.target, attempts })
 }
 
@@ -100,7 +101,7 @@ async function dialInner(options: DialHubOptions, ca: string | undefined): Promi
   const path = await openPath(route.target, route)
   const { host } = route.target
   const outer = await handshakeWithMiddleman(path.socket, { ...route.handshake, host, ca, caOption: '--outer-ca' })
-  const stream = await upgrade(outer, { ...route.upgrade, protocol: INNER_TLS_PROTOCOL })
+  const stream = await upgradeToWebSocket(outer, { ...route.upgrade, protocol: INNER_TLS_PROTOCOL })
   const { socket, certificate } = await handshakeWithHub(stream, { ...route.hubHandshake, protocol: SESSION_PROTOCOL })
   const { target } = route
   return dialled({ kind: 'websocket+inner-tls', carried: socket, certificate, path, target, attempts: [] })

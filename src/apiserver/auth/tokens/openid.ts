@@ -5,9 +5,9 @@
 import type { KeyObject } from 'node:crypto'
 import { jwkSet } from '../../../identity/jwk.ts'
 import { genericServerResponse } from '../../../kube/status/generic-response.ts'
+import { respond } from '../../answers/respond.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import type { Delegate } from '../../delegation/delegate.ts'
-import { respond } from '../../serving/respond.ts'
 
 export const OPENID_CONFIGURATION_PATH = '/.well-known/openid-configuration'
 export const JWKS_PATH = '/openid/v1/jwks'

@@ -3,10 +3,10 @@ import { type NegotiatedOutput, negotiateOutput } from '../../../kube/negotiatio
 import { BUILT_IN_COLLECTION, BUILT_IN_OBJECT, type RouteOffer } from '../../../kube/negotiation-offers.ts'
 import type { KubeList, KubeObject } from '../../../kube/objects.ts'
 import { type Representation, responseContentType } from '../../../kube/representation.ts'
+import { encodeBody } from '../../answers/encode-body.ts'
+import { respond } from '../../answers/respond.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { renderTable } from '../../kinds/tables/table.ts'
-import { encodeBody } from '../../serving/encode-body.ts'
-import { respond } from '../../serving/respond.ts'
 import { type ExpectedKind, inOrder } from '../decode-body.ts'
 
 /** Made before anything is written: a client that takes nothing we have must not have changed anything. */

@@ -183,7 +183,7 @@ function checkConditions(csr: Fields, path: string): FieldError[] {
   })
 }
 
-/** A verdict is final, and only the door for approvals may speak one. */
+/** A verdict is final, and only the subresource for approvals may speak one. */
 function checkConditionUpdate(csr: Fields, old: Fields, mayApprove: boolean): FieldError[] {
   const path = 'status.conditions'
   const counts = (type: string): [number, number] => [conditionsOf(csr, type).length, conditionsOf(old, type).length]

@@ -9,13 +9,13 @@ import { dnsLabel, dnsSubdomain } from '../names.ts'
 import type { KindRules } from '../rules.ts'
 import { checkImageSpelling } from './containers.ts'
 import { resolveMatchLabelKeys } from './match-label-keys.ts'
+import { checkPodSpec } from './pod-spec.ts'
 import {
   checkEphemeralContainersUpdate,
   checkResize,
   keepAllButEphemeralContainers,
   keepAllButResources,
-} from './pod-doors.ts'
-import { checkPodSpec } from './pod-spec.ts'
+} from './pod-subresources.ts'
 import { checkAnnotationUpdate, checkPodUpdate, MIRROR_ANNOTATION } from './pod-update.ts'
 import { qosClass } from './qos.ts'
 

@@ -1,5 +1,5 @@
 /** How often a node may have a token made: none of them can be taken back, so a node gets few more than it can use. */
-import type { NodeBudgetLimits } from '../serving/node-budget.ts'
+import type { NodeBudgetLimits } from '../port/node-budget.ts'
 
 /** Tokens of one node in a row: a node that keeps crashing before it has written one asks again at every start. */
 export const TOKEN_BURST = 10

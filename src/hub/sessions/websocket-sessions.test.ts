@@ -16,15 +16,15 @@ import {
 } from '../../../test/worlds/session-world.ts'
 import { collectText } from '../../../test/worlds/yamux-drivers.ts'
 import { INNER_TLS_PROTOCOL, type TunnelProtocol, WEBSOCKET_PROTOCOL } from '../../protocol/versions.ts'
-import { upgrade } from '../../tunnel/carriers/upgrade.ts'
+import { upgradeToWebSocket } from '../../tunnel/carriers/dial-websocket.ts'
 import { SocketCarrier } from '../../tunnel/socket-carrier.ts'
-import { HANDSHAKE_TIMEOUT_MS } from '../serving/hub-listener.ts'
+import { HANDSHAKE_TIMEOUT_MS } from '../port/hub-listener.ts'
 
 async function webSocket({ hub }: SessionWorld, protocol: TunnelProtocol, credential?: Credential): Promise<Duplex> {
   const socket = await dial(hub, { ALPNProtocols: ['http/1.1'], ...credential })
   const url = new URL(`https://127.0.0.1:${hub.port}`)
   const { signal } = new AbortController()
-  return await upgrade(socket, { url, protocol, what: 'the hub', limitMs: 60_000, clock: hub.clock, signal })
+  return await upgradeToWebSocket(socket, { url, protocol, what: 'the hub', limitMs: 60_000, clock: hub.clock, signal })
 }
 
 async function innerTls({ hub }: SessionWorld, stream: Duplex, credential?: Credential): Promise<TLSSocket> {

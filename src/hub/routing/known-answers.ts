@@ -17,7 +17,7 @@ interface Answers {
   readonly deniedUntilMs: Map<string, number>
 }
 
-export class Admissions {
+export class KnownAnswers {
   readonly #clock: Clock
   /** The one that was used last is the last. */
   readonly #destinations = new Map<string, Answers>()

@@ -3,13 +3,13 @@
  * again when somebody deletes it. Servers that share a store are all listed while they live.
  */
 import { networkInterfaces } from 'node:os'
+import { type Controller, placeOf } from '../controllers/controller.ts'
+import { builtIn, type InternalClient } from '../controllers/internal-client.ts'
+import { isActiveNamespace } from '../controllers/namespace-state.ts'
+import { SERVER_RECORDS, type ServerAddress } from '../controllers/server-leases.ts'
 import type { Item } from '../core/item.ts'
 import { sameValue } from '../kinds/equality.ts'
 import { struct } from '../kinds/fields.ts'
-import { type Controller, placeOf } from './controller.ts'
-import { builtIn, type InternalClient } from './internal-client.ts'
-import { isActiveNamespace } from './namespace-state.ts'
-import { SERVER_RECORDS, type ServerAddress } from './server-leases.ts'
 
 export interface KubernetesServiceOptions {
   readonly client: InternalClient

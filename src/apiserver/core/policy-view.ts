@@ -19,7 +19,7 @@ interface Sink {
   remove(item: Item): void
 }
 
-export function feedPolicy(cache: ObjectCache, view: RbacView, graph: NodeGraph): void {
+export function followPolicy(cache: ObjectCache, view: RbacView, graph: NodeGraph): void {
   for (const resource of rbacResources) {
     feed(cache, `rbac.authorization.k8s.io/${resource}/`, {
       put: (item) => view.put(resource, item.object()),

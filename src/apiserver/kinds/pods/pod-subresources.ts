@@ -1,4 +1,4 @@
-/** The side doors of pods: `ephemeralcontainers` and `resize` each change one thing and keep all else. */
+/** The subresources of pods that change one thing and keep all else: `ephemeralcontainers` and `resize`. */
 import { type FieldError, forbiddenField } from '../../../kube/status/field-error.ts'
 import { sameStored } from '../equality.ts'
 import { copyField, ensureStruct, type Fields, struct, structs, text } from '../fields.ts'

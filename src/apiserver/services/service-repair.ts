@@ -3,11 +3,11 @@
  * somebody deleted an IPAddress; and takes locks away whose Service does not have, or no longer has, what they lock.
  */
 import type { Logger } from '../../telemetry/logger.ts'
+import { type Controller, placeOf } from '../controllers/controller.ts'
 import type { Item } from '../core/item.ts'
 import type { ObjectCache } from '../core/object-cache.ts'
 import { recordPrefix } from '../storage/private-records.ts'
 import type { Store } from '../storage/store.ts'
-import { type Controller, placeOf } from './controller.ts'
 import { claimsOf, type ServiceClaim } from './service-claims.ts'
 import { claimOfLock, IP_ADDRESSES, ownerOfLock, type ServiceLocks } from './service-locks.ts'
 import { SERVICES } from './service-request.ts'

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../runtime/clock.ts'
-import { FailureLimiter, WorkGate } from './admission.ts'
+import { FailureLimiter, WorkGate } from './overload.ts'
 
 describe('FailureLimiter', () => {
   it('refuses after a burst, says how long to wait, and forgives with time', async () => {

@@ -12,14 +12,14 @@ import { WEBSOCKET_OPTIONS, WebSocketStream } from './websocket-stream.ts'
 /** Of a refusal; a hub's is a few hundred bytes, and what else may answer here does not matter. */
 export const MAX_UPGRADE_ANSWER_BYTES = 64 * 1024
 
-export interface UpgradeOptions extends Patience {
+export interface WebSocketDialOptions extends Patience {
   readonly url: URL
   readonly protocol: TunnelProtocol
   readonly what: string
   readonly limitMs: number
 }
 
-export async function upgrade(socket: Socket, options: UpgradeOptions): Promise<WebSocketStream> {
+export async function upgradeToWebSocket(socket: Socket, options: WebSocketDialOptions): Promise<WebSocketStream> {
   const { what, limitMs } = options
   const late = (): Error =>
     new DialError('timeout', 'upgrade', `${what} did not answer the request for a WebSocket within ${limitMs / 1000} s`)
@@ -35,7 +35,7 @@ export async function upgrade(socket: Socket, options: UpgradeOptions): Promise<
   }
 }
 
-function negotiate(socket: Socket, options: UpgradeOptions, signal: AbortSignal): Promise<WebSocketStream> {
+function negotiate(socket: Socket, options: WebSocketDialOptions, signal: AbortSignal): Promise<WebSocketStream> {
   const { url, protocol, what } = options
   return new Promise((resolve, reject) => {
     const webSocket = new WebSocket(new URL(HUB_PATHS.tunnel, url), [protocol], {

@@ -6,13 +6,13 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { KubeObject } from '../../kube/objects.ts'
+import { builtIn } from '../controllers/internal-client.ts'
 import { type Item, storedValue } from '../core/item.ts'
 import type { ObjectCache } from '../core/object-cache.ts'
 import { keyOf } from '../core/resource.ts'
 import { struct, text } from '../kinds/fields.ts'
 import { recordKey, recordPrefix, recordValue } from '../storage/private-records.ts'
 import type { Condition, Write } from '../storage/store.ts'
-import { builtIn } from './internal-client.ts'
 import type { ServiceClaim } from './service-claims.ts'
 
 export const IP_ADDRESSES = builtIn('networking.k8s.io/v1', 'ipaddresses')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeClient } from '../kube/client/client.ts'
 import type { ClusterConfig } from './config/hub.ts'
-import { networkSettings } from './network-settings.ts'
+import { networkSettings } from './hub-network-settings.ts'
 
 const client = { connection: { server: 'https://127.0.0.1:6443' } } as unknown as KubeClient
 

@@ -14,20 +14,20 @@ import {
   UpgradeRequestError,
 } from '../../tunnel/carriers/accept-websocket.ts'
 import { SocketCarrier } from '../../tunnel/socket-carrier.ts'
+import type { HubConnection, OpenConnection } from '../port/connection.ts'
+import { refusalResponse } from '../port/http-message.ts'
+import type { UpgradeRoute } from '../port/http-settings.ts'
+import { sendBare } from '../port/http1.ts'
 import { Refusal } from '../refusal.ts'
-import type { HubConnection, OpenConnection } from '../serving/connection.ts'
-import { refusalResponse } from '../serving/http-message.ts'
-import type { UpgradeRoute } from '../serving/http-settings.ts'
-import { sendBare } from '../serving/http1.ts'
 import type { InnerTls } from './inner-tls.ts'
 import type { SessionHost } from './session-host.ts'
 
-export interface TunnelUpgradeOptions {
+export interface WebsocketSessionsOptions {
   readonly host: SessionHost
   readonly innerTls: InnerTls
 }
 
-export function tunnelUpgrade({ host, innerTls }: TunnelUpgradeOptions): UpgradeRoute {
+export function websocketSessions({ host, innerTls }: WebsocketSessionsOptions): UpgradeRoute {
   return {
     path: HUB_PATHS.tunnel,
     handle: (connection, request, head) => {
