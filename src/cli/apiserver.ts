@@ -63,6 +63,7 @@ async function runApiServer(context: CommandContext, config: ApiServerConfig): P
     address: config.healthAddress,
     health,
     registry,
+    clock,
     net,
     logger: componentLogger(logger, 'health'),
   })

@@ -157,7 +157,14 @@ async function runEdge(context: CommandContext, { read, hasFile }: EdgeSettings)
   const net = new SafetyNet({ clock, logger, registry })
   const dataDir = new DataDir(config.dataDir, edgeRole.name)
   const healthLogger = componentLogger(logger, 'health')
-  const healthServer = new HealthServer({ address: config.healthAddress, health, registry, net, logger: healthLogger })
+  const healthServer = new HealthServer({
+    address: config.healthAddress,
+    health,
+    registry,
+    clock,
+    net,
+    logger: healthLogger,
+  })
   const { tokenFile, nodeName } = config
   const edge = new Edge({
     dataDir: config.dataDir,

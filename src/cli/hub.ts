@@ -51,7 +51,14 @@ async function runHub(context: CommandContext, config: HubConfig): Promise<void>
   const net = new SafetyNet({ clock, logger, registry })
   const dataDir = new DataDir(config.dataDir, hubRole.name)
   const healthLogger = componentLogger(logger, 'health')
-  const healthServer = new HealthServer({ address: config.healthAddress, health, registry, net, logger: healthLogger })
+  const healthServer = new HealthServer({
+    address: config.healthAddress,
+    health,
+    registry,
+    clock,
+    net,
+    logger: healthLogger,
+  })
   const hub = new Hub({
     clusters,
     clock,

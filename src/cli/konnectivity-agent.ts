@@ -35,7 +35,14 @@ export async function runKonnectivityAgent(context: CommandContext, config: Edge
   const net = new SafetyNet({ clock, logger, registry })
   const dataDir = new DataDir(config.dataDir, edgeRole.name)
   const healthLogger = componentLogger(logger, 'health')
-  const healthServer = new HealthServer({ address: config.healthAddress, health, registry, net, logger: healthLogger })
+  const healthServer = new HealthServer({
+    address: config.healthAddress,
+    health,
+    registry,
+    clock,
+    net,
+    logger: healthLogger,
+  })
   const destinations = createDestinations({ node, rules, clock, logger, registry })
   // What cannot be read should be known at the start, not when a server comes back.
   readTls(files)

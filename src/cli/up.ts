@@ -68,7 +68,14 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
   const net = new SafetyNet({ clock, logger, registry })
   const dataDir = new DataDir(config.dataDir, upRole.name)
   const healthLogger = componentLogger(logger, 'health')
-  const healthServer = new HealthServer({ address: config.healthAddress, health, registry, net, logger: healthLogger })
+  const healthServer = new HealthServer({
+    address: config.healthAddress,
+    health,
+    registry,
+    clock,
+    net,
+    logger: healthLogger,
+  })
   const address = { host: '127.0.0.1', port: config.securePort }
   const apiServer = new ApiServer({
     dataDir: config.dataDir,

@@ -4,9 +4,10 @@
  */
 
 import { chmodSync, rmSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { ExplainedError } from '../runtime/explained-error.ts'
+import { type BoundedHttpLimits, createBoundedHttp } from '../telemetry/bounded-http.ts'
 import { HttpDrain } from './http-drain.ts'
 import type { Part, RunningPart } from './lifecycle.ts'
 import type { SafetyNet } from './safety-net.ts'
@@ -15,10 +16,29 @@ export const CONTROL_SOCKET_NAME = 'control.sock'
 const ownerOnly = 0o600
 /** What the kernel has room for in the address of a unix socket, its closing zero left out. */
 export const MAX_SOCKET_PATH_BYTES = 107
-/** One person at a terminal, perhaps with a script beside. */
+/** One person at a terminal, perhaps with a script beside. Beyond, a newcomer gets the place of whoever has gone longest without a request. */
 export const MAX_CONTROL_CONNECTIONS = 16
+/** A question has a path and next to no headers. */
+export const MAX_CONTROL_HEADER_BYTES = 4 * 1024
+/** As above, in number. */
+export const MAX_CONTROL_HEADERS = 32
+/** Paths are short words. */
+export const MAX_CONTROL_TARGET_CHARS = 256
 /** The other end is on this machine and asks for a name. */
 export const CONTROL_REQUEST_TIMEOUT_MS = 5_000
+/** A connection on which nothing moves, such as that of a terminal which was stopped while it printed. */
+export const CONTROL_IDLE_TIMEOUT_MS = 30_000
+
+const limits: BoundedHttpLimits = {
+  maxConnections: MAX_CONTROL_CONNECTIONS,
+  maxHeaders: MAX_CONTROL_HEADERS,
+  maxHeaderBytes: MAX_CONTROL_HEADER_BYTES,
+  maxTargetChars: MAX_CONTROL_TARGET_CHARS,
+  headersTimeoutMs: CONTROL_REQUEST_TIMEOUT_MS,
+  requestTimeoutMs: CONTROL_REQUEST_TIMEOUT_MS,
+  keepAliveTimeoutMs: CONTROL_REQUEST_TIMEOUT_MS,
+  idleTimeoutMs: CONTROL_IDLE_TIMEOUT_MS,
+}
 
 /** Each answers one path with a value that is printed as JSON. */
 export type ControlAnswers = Readonly<Record<string, () => unknown>>
@@ -69,17 +89,10 @@ export class ControlSocket implements Part {
   }
 
   #createServer(): Server {
-    const limits = { headersTimeout: CONTROL_REQUEST_TIMEOUT_MS, requestTimeout: CONTROL_REQUEST_TIMEOUT_MS }
-    const server = createServer(limits, (request, response) =>
-      this.#net.guard('request', () => void request.socket.destroy())(() => this.#serve(request, response)),
-    )
-    this.#net.watchServer(server)
-    server.maxConnections = MAX_CONTROL_CONNECTIONS
-    return server
+    return createBoundedHttp({ limits, net: this.#net, serve: (request, response) => this.#serve(request, response) })
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    request.resume()
     const answer = Object.hasOwn(this.#answers, request.url ?? '') ? this.#answers[request.url ?? ''] : undefined
     if (request.method !== 'GET' || answer === undefined) {
       const known = Object.keys(this.#answers).join(', ')

@@ -6,9 +6,10 @@ import { loudNet } from '../../test/worlds/loud-net.ts'
 import { formatAddress, listen } from '../network/listen.ts'
 import { ManualClock } from '../runtime/clock.ts'
 import { HEALTHY, type Health, HealthChecks, unhealthy } from '../telemetry/health.ts'
+import { MAX_HEALTH_HEADER_BYTES, MAX_HEALTH_HEADERS, MAX_HEALTH_TARGET_CHARS } from '../telemetry/health-limits.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createRoleRegistry } from '../telemetry/metrics.ts'
-import { HEALTH_SERVER_LIMITS, HealthServer } from './health-server.ts'
+import { HealthServer } from './health-server.ts'
 import type { RunningPart } from './lifecycle.ts'
 
 const cleanups: (() => unknown)[] = []
@@ -23,7 +24,8 @@ async function serve() {
   const health = new HealthChecks(clock)
   const logger = createLogger({ level: 'fatal', format: 'json', destination: { write: () => {} }, clock })
   const registry = createRoleRegistry('test', { version: '1.2.3' })
-  const server = new HealthServer({ net: loudNet(), address: { host: '127.0.0.1', port: 0 }, health, registry, logger })
+  const address = { host: '127.0.0.1', port: 0 }
+  const server = new HealthServer({ net: loudNet(), address, health, registry, clock, logger })
   const running = await server.start(never, () => {})
   let stopped = false
   const stop: RunningPart['stop'] = async (deadline) => {
@@ -122,10 +124,13 @@ describe('HealthServer', () => {
 
   it('refuses oversized targets and headers', async () => {
     const { base } = await serve()
-    const longTarget = await get(`${base}/healthz?${'x'.repeat(HEALTH_SERVER_LIMITS.maxTargetChars)}`)
+    const longTarget = await get(`${base}/healthz?${'x'.repeat(MAX_HEALTH_TARGET_CHARS)}`)
     expect(longTarget.status).toBe(414)
-    const bigHeader = await get(`${base}/healthz`, { headers: { x: 'x'.repeat(HEALTH_SERVER_LIMITS.maxHeaderBytes) } })
+    const bigHeader = await get(`${base}/healthz`, { headers: { x: 'x'.repeat(MAX_HEALTH_HEADER_BYTES) } })
     expect(bigHeader.status).toBe(431)
+    const headers = Object.fromEntries(Array.from({ length: MAX_HEALTH_HEADERS }, (_, index) => [`x-${index}`, '1']))
+    const manyHeaders = await get(`${base}/healthz`, { headers })
+    expect([manyHeaders.status, manyHeaders.body]).toEqual([431, `more than ${MAX_HEALTH_HEADERS} headers\n`])
   })
 
   it('says precisely that a port is taken', async () => {
@@ -138,6 +143,7 @@ describe('HealthServer', () => {
       address,
       health: new HealthChecks(clock),
       registry: createRoleRegistry('t', { version: '1' }),
+      clock,
       logger,
       net: loudNet(),
     }

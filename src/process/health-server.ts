@@ -2,26 +2,38 @@
  * The small HTTP server every long-running role has: `/healthz`, `/livez`, `/readyz` and `/metrics`. It has no
  * authentication, therefore it listens on loopback unless told otherwise, and it tells reasons but never data.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Registry } from 'prom-client'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { Counter, type Registry } from 'prom-client'
 import { formatAddress, type ListenAddress, listen } from '../network/listen.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { type BoundedHttpLimits, createBoundedHttp } from '../telemetry/bounded-http.ts'
 import { type HealthChecks, type HealthQuestion, renderHealth } from '../telemetry/health.ts'
+import {
+  HEALTH_HEADERS_TIMEOUT_MS,
+  HEALTH_IDLE_TIMEOUT_MS,
+  HEALTH_KEEP_ALIVE_MS,
+  HEALTH_REQUEST_TIMEOUT_MS,
+  MAX_HEALTH_CONNECTIONS,
+  MAX_HEALTH_HEADER_BYTES,
+  MAX_HEALTH_HEADERS,
+  MAX_HEALTH_TARGET_CHARS,
+} from '../telemetry/health-limits.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { SharedRendering } from '../telemetry/shared-rendering.ts'
 import { HttpDrain } from './http-drain.ts'
 import type { Part, RunningPart } from './lifecycle.ts'
 import type { SafetyNet } from './safety-net.ts'
 
-/** Probes and scrapers are few and brief; whoever is not, is cut off. */
-export const HEALTH_SERVER_LIMITS = {
-  maxHeaderBytes: 8 * 1024,
-  maxHeaders: 64,
-  maxConnections: 128,
-  maxTargetChars: 2048,
-  headersTimeoutMs: 5_000,
-  requestTimeoutMs: 10_000,
-  keepAliveTimeoutMs: 15_000,
-  idleTimeoutMs: 30_000,
-} as const
+const defaultLimits: BoundedHttpLimits = {
+  maxConnections: MAX_HEALTH_CONNECTIONS,
+  maxHeaders: MAX_HEALTH_HEADERS,
+  maxHeaderBytes: MAX_HEALTH_HEADER_BYTES,
+  maxTargetChars: MAX_HEALTH_TARGET_CHARS,
+  headersTimeoutMs: HEALTH_HEADERS_TIMEOUT_MS,
+  requestTimeoutMs: HEALTH_REQUEST_TIMEOUT_MS,
+  keepAliveTimeoutMs: HEALTH_KEEP_ALIVE_MS,
+  idleTimeoutMs: HEALTH_IDLE_TIMEOUT_MS,
+}
 
 const QUESTIONS: Readonly<Record<string, HealthQuestion>> = { healthz: 'live', livez: 'live', readyz: 'ready' }
 
@@ -29,13 +41,16 @@ export interface HealthServerOptions {
   readonly address: ListenAddress
   readonly health: HealthChecks
   readonly registry: Registry
+  readonly clock: Clock
   readonly logger: Logger
   readonly net: SafetyNet
+  /** Other than the default, for tests. */
+  readonly limits?: Partial<BoundedHttpLimits>
 }
 
 interface Answer {
   readonly status: number
-  readonly body: string
+  readonly body: string | Buffer
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -43,11 +58,15 @@ interface Answer {
 export class HealthServer implements Part {
   readonly name = 'health'
   readonly #options: HealthServerOptions
+  readonly #metrics: SharedRendering
+  readonly #cut: Counter
   #boundAddress: ListenAddress | undefined
-  #rendering: Promise<string> | undefined
 
   constructor(options: HealthServerOptions) {
     this.#options = options
+    const { clock, registry } = options
+    this.#metrics = new SharedRendering(clock, () => registry.metrics())
+    this.#cut = createHealthMetrics(registry)
   }
 
   /** The address really bound; it differs from the one asked for when that had port 0 or a name. */
@@ -67,27 +86,15 @@ export class HealthServer implements Part {
   }
 
   #createServer(): Server {
-    const limits = HEALTH_SERVER_LIMITS
-    const server = createServer({
-      maxHeaderSize: limits.maxHeaderBytes,
-      headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.requestTimeoutMs,
-      keepAliveTimeout: limits.keepAliveTimeoutMs,
+    return createBoundedHttp({
+      limits: { ...defaultLimits, ...this.#options.limits },
+      net: this.#options.net,
+      connectionCut: () => this.#cut.inc(),
+      serve: (request, response) => this.#serve(request, response),
     })
-    server.maxConnections = limits.maxConnections
-    server.maxHeadersCount = limits.maxHeaders
-    server.timeout = limits.idleTimeoutMs
-    const { net } = this.#options
-    net.watchServer(server)
-    server.on('request', (request: IncomingMessage, response: ServerResponse) =>
-      net.guard('request', () => void request.socket.destroy())(() => this.#serve(request, response)),
-    )
-    return server
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // Nothing here reads a body: let it run out unseen.
-    request.resume()
     let answer: Answer
     try {
       answer = await this.#answer(request)
@@ -100,7 +107,6 @@ export class HealthServer implements Part {
 
   async #answer(request: IncomingMessage): Promise<Answer> {
     const target = request.url ?? '/'
-    if (target.length > HEALTH_SERVER_LIMITS.maxTargetChars) return { status: 414, body: 'request target too long\n' }
     const [path = '', query = ''] = target.split('?', 2)
     const endpoint = path.slice(1)
     const question = Object.hasOwn(QUESTIONS, endpoint) ? QUESTIONS[endpoint] : undefined
@@ -108,22 +114,24 @@ export class HealthServer implements Part {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return { status: 405, body: 'only GET and HEAD are served here\n', headers: { allow: 'GET, HEAD' } }
     }
-    return question === undefined ? this.#metrics() : this.#health(endpoint, question, new URLSearchParams(query))
+    if (question === undefined) {
+      return { status: 200, body: await this.#metrics.get(), contentType: this.#options.registry.contentType }
+    }
+    return this.#health(endpoint, question, new URLSearchParams(query))
   }
 
   async #health(endpoint: string, question: HealthQuestion, query: URLSearchParams): Promise<Answer> {
     const report = await this.#options.health.report(question, query.getAll('exclude'))
     return { status: report.ok ? 200 : 500, body: renderHealth(endpoint, report, query.has('verbose')) }
   }
+}
 
-  /** Scrapes that arrive together share one rendering: pipelined requests must not keep the process busy. */
-  async #metrics(): Promise<Answer> {
-    const { registry } = this.#options
-    this.#rendering ??= registry.metrics().finally(() => {
-      this.#rendering = undefined
-    })
-    return { status: 200, body: await this.#rendering, contentType: registry.contentType }
-  }
+export function createHealthMetrics(registry: Registry): Counter {
+  return new Counter({
+    name: 'causeway_health_connections_cut_total',
+    help: 'Connections to the port for health and metrics that were cut to make room for newer ones, without a request under way.',
+    registers: [registry],
+  })
 }
 
 function notFoundText(): string {

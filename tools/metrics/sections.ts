@@ -28,6 +28,7 @@ import { createRouteMetrics } from '../../src/hub/routing/metrics.ts'
 import { SessionMetrics } from '../../src/hub/sessions/metrics.ts'
 import { DialSlots } from '../../src/hub/targets/dial-slots.ts'
 import { createTargetMetrics } from '../../src/hub/targets/metrics.ts'
+import { createHealthMetrics } from '../../src/process/health-server.ts'
 import { SafetyNet } from '../../src/process/safety-net.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
@@ -48,6 +49,7 @@ function everyRegistry(): Registry {
   const registry = createRoleRegistry('any', { version: '0' })
   const logger = createLogger({ level: 'fatal', format: 'json', clock: systemClock, destination: { write: () => {} } })
   new SafetyNet({ clock: systemClock, logger, registry }).timers(systemClock)
+  createHealthMetrics(registry)
   return registry
 }
 
