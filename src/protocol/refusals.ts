@@ -34,6 +34,7 @@ const statusOf = {
   'too-many-failures': 429,
   /** One node asks for more than a node needs. */
   'too-many-requests': 429,
+  'headers-too-large': 431,
   internal: 500,
   /** The cluster did not sign, and says so. */
   'not-issued': 502,

@@ -48,13 +48,16 @@ export function upgradeOn(
 function start(socket: Duplex, serverName: string, { method, target, headers }: UpstreamRequest): ClientRequest {
   const record = Object.create(null) as HeaderRecord
   record['host'] = isIPv6(serverName) ? `[${serverName}]` : serverName
-  return startRequest({
+  const outgoing = startRequest({
     method,
     path: target,
     headers: addPairs(record, headers),
     createConnection: () => socket,
     maxHeaderSize: MAX_HEADER_BLOCK_BYTES,
   })
+  // Their bytes are limited. Node would also leave out those beyond a number, without a word.
+  outgoing.maxHeadersCount = 0
+  return outgoing
 }
 
 function sendBody(outgoing: ClientRequest, { body }: UpstreamRequest): void {

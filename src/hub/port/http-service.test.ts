@@ -6,7 +6,7 @@ import { ask, codeOf, dial, eventually, type HubWorld, startHub, tlsOptions } fr
 import { Refusal } from '../refusal.ts'
 import type { HubRequest, HubResponse } from './http-message.ts'
 import type { Route } from './http-routes.ts'
-import { HTTP_TIMES, MAX_HEADER_BYTES } from './http-settings.ts'
+import { HTTP_TIMES, MAX_HEADER_BYTES, MAX_HEADERS } from './http-settings.ts'
 
 function text(body: string): HubResponse {
   return { status: 200, contentType: 'text/plain', body }
@@ -121,8 +121,34 @@ describe('an HTTP/1.1 connection', () => {
     const garbage = await exchange(await dial(world), 'EHLO hub\r\n\r\n')
     expect(garbage).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*"code":"bad-request"/)
     const long = `GET /ca.crt HTTP/1.1\r\nHost: hub\r\nX: ${'x'.repeat(MAX_HEADER_BYTES)}\r\n\r\n`
-    expect(await exchange(await dial(world), long)).toContain(`larger than the ${MAX_HEADER_BYTES} bytes`)
+    const refused = await exchange(await dial(world), long)
+    expect(refused).toMatch(/^HTTP\/1\.1 431 [\s\S]*"code":"headers-too-large"/)
+    expect(refused).toContain(`larger than the ${MAX_HEADER_BYTES} bytes`)
   })
+
+  it.each(['', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'])(
+    'with more headers than are read is refused, and none is left out (%j)',
+    async (wish) => {
+      const handle = vi.fn(async () => text('done'))
+      const adopt = vi.fn(() => ({ drain: () => {} }))
+      const world = await startHub({
+        routes: [route('GET', '/one', handle)],
+        upgrade: { path: '/one', handle: adopt },
+      })
+      const others = MAX_HEADERS - 1 - wish.split('\r\n').length + 1
+      const head = `GET /one HTTP/1.1\r\nHost: hub\r\n${wish}${'x: 1\r\n'.repeat(others)}`
+      const last = 'Authorization: Bearer last\r\n'
+      expect(await exchange(await dial(world), `${head}${last}\r\n`)).toMatch(
+        /^HTTP\/1\.1 431 [\s\S]*"code":"headers-too-large"/,
+      )
+      expect(handle).not.toHaveBeenCalled()
+      expect(adopt).not.toHaveBeenCalled()
+      const socket = await dial(world)
+      socket.write(`${head}\r\n`)
+      await eventually(() => expect(handle.mock.calls.length + adopt.mock.calls.length).toBe(1))
+      socket.destroy()
+    },
+  )
 
   it('that wants to be led on (CONNECT) is told where that is done', async () => {
     const world = await startHub()

@@ -42,7 +42,8 @@ function createHttpServer(settings: HttpSettings, states: WeakMap<Duplex, State>
   // Node's own time limits work only on servers that listen. Ours apply instead.
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, insecureHTTPParser: false })
   settings.net.watchServer(server)
-  server.maxHeadersCount = MAX_HEADERS
+  // Node leaves out the headers beyond this number, without a word: one more shows that there were too many.
+  server.maxHeadersCount = MAX_HEADERS + 1
   server.maxRequestsPerSocket = 1
   server.timeout = 0
   server.keepAliveTimeout = 0
@@ -76,11 +77,18 @@ async function serve(
   state.isBusy = true
   const gone = new AbortController()
   response.once('close', () => gone.abort())
-  const answer = await routes.answer(hubRequest(settings, state.connection, request, gone.signal))
+  const refused = refusedHeaders(request)
+  const answer = refused ?? (await routes.answer(hubRequest(settings, state.connection, request, gone.signal)))
   if (response.destroyed) return
   const cut = clock.schedule(times.answerMs, () => request.socket.destroy())
   response.once('close', cut)
   send(settings, request, response, answer)
+}
+
+/** A header that was left out would change what the request means: none is taken with too many. */
+function refusedHeaders({ rawHeaders }: IncomingMessage): HubResponse | undefined {
+  if (rawHeaders.length <= MAX_HEADERS * 2) return undefined
+  return refusalResponse(new Refusal('headers-too-large', `more than the ${MAX_HEADERS} headers that are allowed here`))
 }
 
 function hubRequest(
@@ -126,11 +134,14 @@ function refuseHead(error: NodeJS.ErrnoException, socket: Duplex, state: State |
     socket.destroy()
     return
   }
-  const problem =
+  const refusal =
     error.code === 'HPE_HEADER_OVERFLOW'
-      ? `the headers are larger than the ${MAX_HEADER_BYTES} bytes that are allowed here`
-      : 'this is not an HTTP request'
-  sendBare(socket, refusalResponse(new Refusal('bad-request', problem)))
+      ? new Refusal(
+          'headers-too-large',
+          `the headers are larger than the ${MAX_HEADER_BYTES} bytes that are allowed here`,
+        )
+      : new Refusal('bad-request', 'this is not an HTTP request')
+  sendBare(socket, refusalResponse(refusal))
 }
 
 /** Answers where no parser stands between us and the connection any more, and ends it. */
@@ -146,6 +157,11 @@ function upgrade(settings: HttpSettings, state: State | undefined, request: Inco
   const { upgrade: route } = settings
   if (state === undefined || route === undefined) {
     request.socket.destroy()
+    return
+  }
+  const refused = refusedHeaders(request)
+  if (refused !== undefined) {
+    sendBare(request.socket, refused)
     return
   }
   if (pathOf(request.url) === route.path) {
