@@ -131,7 +131,7 @@ export async function composeHub(given: HubOptions): Promise<ComposedHub> {
     logger,
     net,
   })
-  const upgrade = websocketSessions({ host: sessions, innerTls: new InnerTls({ choose, clock }) })
+  const upgrade = websocketSessions({ host: sessions, innerTls: new InnerTls({ choose, clock }), clock })
   const http = createHttpService({ routes, upgrade, call: agentCall(clusters), clock, logger, net })
   const nobody = await selfSignedIdentity(clock)
   const limits = new ConnectionLimits()

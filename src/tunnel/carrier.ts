@@ -12,6 +12,9 @@ export interface Carrier {
    * but wait for `onDrain` before sending more. After `onClose` it does nothing.
    */
   send(buffers: readonly Uint8Array[]): boolean
+  /** Delivers no more than what is under way, until `resume`. */
+  pause(): void
+  resume(): void
   /** Sends what it was given, then closes; `onClose` follows when the far end has closed too. */
   close(): void
   /** Closes at once; `onClose` follows. */

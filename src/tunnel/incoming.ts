@@ -78,12 +78,20 @@ export function receiveOpen(stream: TunnelStream, clock: Clock, onOpen: (open: I
   )
 }
 
+/** Refusals that are the opener's fault; without end they cost it the session. */
+const fruitless: Readonly<Partial<Record<RefusalCode, string>>> = {
+  denied: 'lead where it may not go',
+  invalid: 'do not say in a readable way where they lead',
+}
+
 function refuseStream(stream: TunnelStream, code: RefusalCode, text: string, clock: Clock): void {
   if (stream.destroyed) return
   stream.end(encodeAnswer({ code, text, features: 0 }))
   stream.setGate(nobody)
   const cancel = clock.schedule(REFUSAL_LINGER_MS, () => stream.destroy())
   stream.once('close', cancel)
+  const fault = fruitless[code]
+  if (fault !== undefined) stream.countFruitless(fault)
 }
 
 /** Swallows whatever else the opener of a refused stream sends. */

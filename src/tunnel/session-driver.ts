@@ -6,6 +6,7 @@
 import type { Guard, SafetyNet } from '../process/safety-net.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Carrier } from './carrier.ts'
+import { ReceiveTurns } from './receive-turns.ts'
 import { TunnelStream } from './tunnel-stream.ts'
 import type { Budget } from './yamux/budget.ts'
 import { SessionError } from './yamux/errors.ts'
@@ -59,8 +60,10 @@ export class SessionDriver implements SessionHandler {
     this.#clock = clock
     this.#handler = handler
     this.#session = new Session({ role, clock, budget, handler: this, ...(limits && { limits }) })
+    const receive = (chunk: Uint8Array): void => this.#guard(() => this.#session.receive(chunk))
+    const turns = new ReceiveTurns(clock, carrier, receive)
     carrier.start({
-      onBytes: (chunk) => this.#guard(() => this.#session.receive(chunk)),
+      onBytes: (chunk) => turns.take(chunk),
       onDrain: () => this.#guard(() => this.#onDrain()),
       onClose: (error) => this.#guard(() => this.#onCarrierClosed(error)),
     })

@@ -41,6 +41,14 @@ export class SocketCarrier implements Carrier {
     return !socket.writableNeedDrain
   }
 
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#socket.resume()
+  }
+
   close(): void {
     this.#socket.end()
   }

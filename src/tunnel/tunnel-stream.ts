@@ -55,6 +55,11 @@ export class TunnelStream extends Duplex implements StreamHandler {
     this.#core.accept()
   }
 
+  /** The peer that opened it might have known that it leads nowhere; `what` says why, of several streams. */
+  countFruitless(what: string): void {
+    this.#core.countFruitless(what)
+  }
+
   /** Sets who takes the next bytes for itself. Bytes that were waiting go through it at once. */
   setGate(gate: ReadGate): void {
     this.#gate = gate

@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { SESSION_RECHECK_MS } from '../../src/hub/sessions/session-limits.ts'
-import { MAX_OPENS_PER_SECOND } from '../../src/tunnel/yamux/limits.ts'
+import { encodeOpenHeader } from '../../src/tunnel/prelude/open-header.ts'
+import { MAX_FRUITLESS_OPENS_AT_ONCE, MAX_OPENS_PER_SECOND } from '../../src/tunnel/yamux/limits.ts'
 import { makeCa } from '../worlds/fake-cluster.ts'
 import { type Credential, credentialFor, eventually, join, joined, signingRequest } from '../worlds/hub-world.ts'
 import {
@@ -20,6 +21,7 @@ import {
   tunnelSocket,
 } from '../worlds/session-world.ts'
 import { collectText } from '../worlds/yamux-drivers.ts'
+import { dataFrame, naiveFrame, SYN, WINDOW_UPDATE } from '../worlds/yamux-naive.ts'
 
 const hourMs = 60 * 60 * 1000
 let world: SessionWorld
@@ -268,10 +270,35 @@ describe('a flood', () => {
     await eventually(() => expect(world.registry.of('edge-2')).toBeUndefined())
     await world.hub.clock.advance(2_000)
     await cut
-    // The first limit it meets: opens beyond the backlog are refused, and refusals may be asked for only so often.
-    expect(await metric(world.hub, 'causeway_hub_sessions_ended_total', { code: 'control-flood' })).toBe(1)
+    expect(await metric(world.hub, 'causeway_hub_sessions_ended_total', { code: 'open-flood' })).toBe(1)
     expect(await metric(world.hub, 'causeway_hub_streams_refused_total')).toBeLessThanOrEqual(MAX_OPENS_PER_SECOND)
     expect(await metric(world.hub, 'causeway_hub_target_opens_total')).toBe(0)
+    expect(await works(healthy)).toBe(true)
+  })
+
+  it.each([
+    ['to where the node may not go', () => encodeOpenHeader({ target: '192.0.2.1:22' }), 'lead where it may not go'],
+    ['without a readable header', () => Buffer.alloc(40, 0xff), 'do not say in a readable way where they lead'],
+  ])('of opens %s ends the session that sends it, and no other', async (_name, header, reason) => {
+    const healthy = await honestEdge('edge-1')
+    const socket = await tunnelSocket(world.hub, await joined(world.hub, 'edge-2'))
+    await once(socket.resume(), 'data')
+    const cut = closed(socket)
+    for (let id = 1; id < 2 * (MAX_FRUITLESS_OPENS_AT_ONCE + 1_000); id += 2) {
+      const frames = [naiveFrame(WINDOW_UPDATE, SYN, id, 0), dataFrame(id, Buffer.from(header()))]
+      if (!socket.write(Buffer.concat(frames))) await new Promise((resolve) => setImmediate(resolve))
+    }
+    await eventually(() => expect(world.registry.of('edge-2')).toBeUndefined())
+    await world.hub.clock.advance(2_000)
+    await cut
+    expect(await metric(world.hub, 'causeway_hub_sessions_ended_total', { code: 'open-flood' })).toBe(1)
+    expect(world.hub.log).toContainEqual(
+      expect.objectContaining({
+        level: 'warn',
+        msg: 'session ended',
+        reason: expect.stringContaining(reason) as string,
+      }),
+    )
     expect(await works(healthy)).toBe(true)
   })
 

@@ -5,10 +5,12 @@ import { Budget } from '../../src/tunnel/yamux/budget.ts'
 import {
   IDLE_FRAMES_PER_STREAM,
   MAX_ACCEPT_BACKLOG,
+  MAX_FRUITLESS_OPENS_AT_ONCE,
   MAX_IDLE_FRAMES_PER_SECOND,
   MAX_OPENS_PER_SECOND,
   MAX_PINGS_PER_SECOND,
   MAX_SKIPPED_IDS,
+  SMALL_CREDIT_BYTES,
 } from '../../src/tunnel/yamux/limits.ts'
 import { Session } from '../../src/tunnel/yamux/session.ts'
 import {
@@ -239,6 +241,8 @@ describe('attacks on memory and time', () => {
     ['window updates of nothing', naiveFrame(WINDOW_UPDATE, 0, 1, 0)],
     ['window updates of a byte', naiveFrame(WINDOW_UPDATE, 0, 1, 1)],
     ['acknowledgements', naiveFrame(WINDOW_UPDATE, ACK, 1, 0)],
+    ['window updates for nothing that was sent', naiveFrame(WINDOW_UPDATE, 0, 1, SMALL_CREDIT_BYTES)],
+    ['data for streams nobody has', dataFrame(99, Buffer.alloc(1))],
     ['resets of streams nobody has', naiveFrame(WINDOW_UPDATE, RST, 99, 0)],
     ['answers to pings nobody sent', naiveFrame(PING, ACK, 0, 7)],
     ['go-aways', naiveFrame(GO_AWAY, 0, 0, 0)],
@@ -248,6 +252,28 @@ describe('attacks on memory and time', () => {
     for (let count = 0; count < MAX_IDLE_FRAMES_PER_SECOND + IDLE_FRAMES_PER_STREAM - 1; count++) attack(frame)
     expect(end.error).toBeUndefined()
     for (let count = 0; count < 3; count++) attack(frame)
+    expect(end.error).toMatchObject({ code: 'control-flood' })
+  })
+
+  it('opens that are reset before they are answered: without end they end the session', () => {
+    const { end, attack, answers } = victim()
+    end.acceptsAtOnce = false
+    for (let count = 0; count < MAX_FRUITLESS_OPENS_AT_ONCE; count++)
+      attack(syn(2 * count + 1), naiveFrame(WINDOW_UPDATE, RST, 2 * count + 1, 0))
+    expect(end.error).toBeUndefined()
+    attack(syn(99_999), naiveFrame(WINDOW_UPDATE, RST, 99_999, 0))
+    expect(end.error).toMatchObject({ code: 'open-flood' })
+    expect(answers()).toContainEqual(protocolErrorGoAway)
+  })
+
+  it('late data: for a stream that was reset here its window is the limit', () => {
+    const { end, attack } = victim()
+    attack(syn(1))
+    end.streams.get(1)?.core.reset()
+    const bytes = dataFrame(1, Buffer.alloc(1))
+    for (let count = 0; count < window; count++) attack(bytes)
+    expect(end.error).toBeUndefined()
+    for (let count = 0; count <= MAX_IDLE_FRAMES_PER_SECOND + IDLE_FRAMES_PER_STREAM; count++) attack(bytes)
     expect(end.error).toMatchObject({ code: 'control-flood' })
   })
 

@@ -155,6 +155,14 @@ class LongCarrier implements Carrier {
     return true
   }
 
+  pause(): void {
+    this.#inner.pause()
+  }
+
+  resume(): void {
+    this.#inner.resume()
+  }
+
   close(): void {
     setTimeout(() => this.#inner.close(), this.#delayMs)
   }

@@ -206,10 +206,11 @@ export class CarrierHub {
     else if (isMute) this.#keepSilent()
     if (answer !== undefined || isMute) return
     if (requestedProtocol(request) === INNER_TLS_PROTOCOL) {
-      void this.#serveInner(acceptInnerTls(request, socket, head))
+      void this.#serveInner(acceptInnerTls(request, socket, head, systemClock))
       return
     }
-    this.#push({ carrier: acceptWebSocket(request, socket, head), peer: commonNameOf(socket as TLSSocket), socket })
+    const carrier = acceptWebSocket(request, socket, head, systemClock)
+    this.#push({ carrier, peer: commonNameOf(socket as TLSSocket), socket })
   }
 
   async #serveInner(stream: Duplex): Promise<void> {

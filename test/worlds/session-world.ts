@@ -91,7 +91,7 @@ export async function startSessionHub(options: SessionWorldOptions = {}): Promis
     ...(options.maxSessions === undefined ? {} : { maxSessions: options.maxSessions }),
   })
   const innerTls = new InnerTls({ choose: () => required(parts.first), clock })
-  parts.upgrade = websocketSessions({ host: parts.host, innerTls })
+  parts.upgrade = websocketSessions({ host: parts.host, innerTls, clock })
   return { hub, registry, tellClaim, ...(second === undefined ? {} : { second: second.registry }) }
 }
 

@@ -11,6 +11,7 @@ export class MemoryCarrier implements Carrier {
   #inbox: Uint8Array[] = []
   #held: Uint8Array[] = []
   #isClosed = false
+  #isPaused = false
 
   start(listener: CarrierListener): void {
     this.#listener = listener
@@ -29,6 +30,15 @@ export class MemoryCarrier implements Carrier {
     this.isHeld = false
     this.#flush()
     this.#listener?.onDrain()
+  }
+
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.#deliver()
   }
 
   close(): void {
@@ -52,7 +62,11 @@ export class MemoryCarrier implements Carrier {
   }
 
   #deliver(): void {
-    for (const chunk of this.#inbox.splice(0)) this.#listener?.onBytes(chunk)
+    while (!this.#isPaused) {
+      const chunk = this.#inbox.shift()
+      if (chunk === undefined) return
+      this.#listener?.onBytes(chunk)
+    }
   }
 }
 

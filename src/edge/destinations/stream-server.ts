@@ -59,7 +59,12 @@ export class StreamServer {
   }
 
   serve(stream: TunnelStream): void {
-    receiveOpen(stream, this.#options.clock, (open) => void this.#answer(open))
+    receiveOpen(stream, this.#options.clock, (open) => {
+      // Costs next to nothing: a hub that was taken over may ask without end.
+      const decision = this.#options.policy.decide(open.header.target)
+      if (decision.kind === 'denied') this.#deny(open, decision.text)
+      else void this.#answer(open)
+    })
   }
 
   async #answer(open: IncomingOpen): Promise<void> {
@@ -125,6 +130,12 @@ export class StreamServer {
     }
     this.#options.logger.error({ err: error }, 'a stream could not be served')
     open.refuse('refused', 'the edge failed; its log says why')
+  }
+
+  #deny(open: IncomingOpen, text: string): void {
+    this.#options.metrics.answered('none', 'denied')
+    this.#logDenial(open)
+    open.refuse('denied', text)
   }
 
   #logDenial({ header: { target, source } }: IncomingOpen): void {

@@ -35,7 +35,7 @@ async function world(limits: Partial<NodeLimits> = {}) {
   const registers = new Registry()
   const budget = new Budget()
   const metrics = new SessionMetrics(registers, budget)
-  const targets = { connect: () => new Promise<never>(() => {}) }
+  const targets = { denial: () => undefined, connect: () => new Promise<never>(() => {}) }
   const streams = new StreamServer({ net: loudNet(), targets, clock, logger })
   const registry = new SessionRegistry({ net: loudNet(), cluster, streams, budget, metrics, clock, logger, limits })
   const running = await registry.start(new AbortController().signal)

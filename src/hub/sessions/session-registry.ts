@@ -10,6 +10,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Carrier } from '../../tunnel/carrier.ts'
 import type { Budget } from '../../tunnel/yamux/budget.ts'
+import { isOffence } from '../../tunnel/yamux/errors.ts'
 import type { Claim } from '../claims/claim.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { EdgePeer } from '../port/peer-check.ts'
@@ -117,7 +118,9 @@ export class SessionRegistry implements NodeRoutes, Part {
     if (group?.isEmpty === true) this.#nodes.delete(node)
     this.#size -= 1
     const seconds = Math.round((this.#options.clock.nowMs() - session.sinceMs) / 1000)
-    this.#options.logger.info({ node, cluster: this.cluster.name, code, seconds, reason: message }, 'session ended')
+    const fields = { node, cluster: this.cluster.name, code, seconds, reason: message }
+    if (isOffence(code)) this.#options.logger.warn(fields, 'session ended')
+    else this.#options.logger.info(fields, 'session ended')
   }
 
   #onClaim(node: string, claim: Claim | undefined): void {

@@ -7,6 +7,7 @@
 import type { IncomingMessage } from 'node:http'
 import { HUB_PATHS } from '../../protocol/requests.ts'
 import { INNER_TLS_PROTOCOL } from '../../protocol/versions.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import {
   acceptInnerTls,
   acceptWebSocket,
@@ -25,22 +26,23 @@ import type { SessionHost } from './session-host.ts'
 export interface WebsocketSessionsOptions {
   readonly host: SessionHost
   readonly innerTls: InnerTls
+  readonly clock: Clock
 }
 
-export function websocketSessions({ host, innerTls }: WebsocketSessionsOptions): UpgradeRoute {
+export function websocketSessions(options: WebsocketSessionsOptions): UpgradeRoute {
+  const { host, clock } = options
   return {
     path: HUB_PATHS.tunnel,
     handle: (connection, request, head) => {
       const refused = (refusal: Refusal): void => sendBare(connection.socket, refusalResponse(refusal))
       try {
-        if (requestedProtocol(request) === INNER_TLS_PROTOCOL)
-          return adoptInner(host, innerTls, connection, request, head)
+        if (requestedProtocol(request) === INNER_TLS_PROTOCOL) return adoptInner(options, connection, request, head)
       } catch (error) {
         refused(refusalOf(error))
         return { drain: () => connection.socket.destroy() }
       }
       return host.whenChecked(connection, {
-        accepted: (peer) => host.begin(peer, connection, upgraded(connection, request, head)),
+        accepted: (peer) => host.begin(peer, connection, upgraded(connection, request, head, clock)),
         refused,
       })
     },
@@ -51,9 +53,10 @@ function upgraded(
   { socket }: HubConnection,
   request: IncomingMessage,
   head: Buffer,
+  clock: Clock,
 ): ReturnType<typeof acceptWebSocket> {
   try {
-    return acceptWebSocket(request, socket, head)
+    return acceptWebSocket(request, socket, head, clock)
   } catch (error) {
     throw refusalOf(error)
   }
@@ -65,13 +68,12 @@ function refusalOf(error: unknown): Refusal {
 }
 
 function adoptInner(
-  host: SessionHost,
-  innerTls: InnerTls,
+  { host, innerTls, clock }: WebsocketSessionsOptions,
   outer: HubConnection,
   request: IncomingMessage,
   head: Buffer,
 ): OpenConnection {
-  const stream = acceptInnerTls(request, outer.socket, head)
+  const stream = acceptInnerTls(request, outer.socket, head, clock)
   let adopted: OpenConnection = { drain: () => stream.destroy() }
   const adopt = async (): Promise<void> => {
     const inner = await innerTls.accept(outer, stream)

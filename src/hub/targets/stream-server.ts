@@ -30,7 +30,7 @@ interface Denials {
 }
 
 export interface StreamServerOptions {
-  readonly targets: Pick<Targets, 'connect'>
+  readonly targets: Pick<Targets, 'connect' | 'denial'>
   readonly clock: Clock
   readonly logger: Logger
   readonly net: SafetyNet
@@ -45,11 +45,13 @@ export class StreamServer {
   }
 
   serve(stream: TunnelStream, owner: StreamOwner): void {
-    const { clock, net } = this.#options
+    const { clock, net, targets } = this.#options
     receiveOpen(stream, clock, (open) => {
       const overload = owner.countOpen()
-      if (overload === undefined) net.guard('stream', () => void stream.destroy())(() => this.#answer(open, owner))
-      else open.refuse('overloaded', overload)
+      if (overload !== undefined) return open.refuse('overloaded', overload)
+      const denial = targets.denial(owner.node, open.header.target)
+      if (denial !== undefined) return this.#deny(open, owner, denial)
+      net.guard('stream', () => void stream.destroy())(() => this.#answer(open, owner))
     })
   }
 
@@ -69,12 +71,17 @@ export class StreamServer {
 
   #refuse(open: IncomingOpen, owner: StreamOwner, error: unknown): void {
     if (error instanceof OpenError) {
-      if (error.code === 'denied') this.#logDenial(open, owner)
-      open.refuse(error.code, error.message)
+      if (error.code === 'denied') this.#deny(open, owner, error.message)
+      else open.refuse(error.code, error.message)
       return
     }
     this.#options.logger.error({ err: error, node: owner.node }, 'a stream could not be served')
     open.refuse('refused', 'the hub failed; its log says why')
+  }
+
+  #deny(open: IncomingOpen, owner: StreamOwner, text: string): void {
+    this.#logDenial(open, owner)
+    open.refuse('denied', text)
   }
 
   #logDenial({ header: { target, source } }: IncomingOpen, owner: StreamOwner): void {

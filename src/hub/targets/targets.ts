@@ -45,6 +45,14 @@ export class Targets {
     this.#options = options
   }
 
+  /** Why the node may not go there, if that is so. Costs next to nothing: a node may ask without end. */
+  denial(node: string, target: string): string | undefined {
+    const decision = this.#options.policy.decide(node, target)
+    if (decision.kind !== 'denied') return undefined
+    this.#options.metrics.opens.inc({ target: 'address', code: 'denied' })
+    return decision.text
+  }
+
   /** A connected socket that nobody has read from. Rejects with an `OpenError`, or with the signal's reason. */
   async connect(request: TargetRequest): Promise<Socket> {
     const { policy, metrics, clock } = this.#options

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { INNER_TLS_PROTOCOL, type TunnelProtocol, WEBSOCKET_PROTOCOL } from '../../protocol/versions.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Carrier } from '../carrier.ts'
 import { SocketCarrier } from '../socket-carrier.ts'
 import { WEBSOCKET_OPTIONS, WebSocketStream } from './websocket-stream.ts'
@@ -24,8 +25,8 @@ export function requestedProtocol(request: IncomingMessage): TunnelProtocol {
 }
 
 /** A carrier for a session. The caller has already found out, from the TLS of `socket`, who the edge is. */
-export function acceptWebSocket(request: IncomingMessage, socket: Duplex, head: Buffer): Carrier {
-  const stream = accept(request, socket, head, WEBSOCKET_PROTOCOL)
+export function acceptWebSocket(request: IncomingMessage, socket: Duplex, head: Buffer, clock: Clock): Carrier {
+  const stream = accept(request, socket, head, { protocol: WEBSOCKET_PROTOCOL, clock })
   return new SocketCarrier(stream, `websocket ${remoteOf(request)}`)
 }
 
@@ -33,8 +34,8 @@ export function acceptWebSocket(request: IncomingMessage, socket: Duplex, head: 
  * Bytes on which the edge begins a TLS handshake: to be handed to a TLS server (`server.emit('connection', stream)`) with the
  * same contexts and checks as the hub's port. The socket that comes out of it belongs in a `SocketCarrier`.
  */
-export function acceptInnerTls(request: IncomingMessage, socket: Duplex, head: Buffer): Duplex {
-  return accept(request, socket, head, INNER_TLS_PROTOCOL)
+export function acceptInnerTls(request: IncomingMessage, socket: Duplex, head: Buffer, clock: Clock): Duplex {
+  return accept(request, socket, head, { protocol: INNER_TLS_PROTOCOL, clock })
 }
 
 const servers: Readonly<Record<TunnelProtocol, WebSocketServer>> = {
@@ -52,7 +53,12 @@ function serverFor(protocol: TunnelProtocol): WebSocketServer {
   })
 }
 
-function accept(request: IncomingMessage, socket: Duplex, head: Buffer, protocol: TunnelProtocol): WebSocketStream {
+function accept(
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  { protocol, clock }: { readonly protocol: TunnelProtocol; readonly clock: Clock },
+): WebSocketStream {
   const server = servers[protocol]
   let stream: WebSocketStream | undefined
   let fault: Error | undefined
@@ -63,7 +69,7 @@ function accept(request: IncomingMessage, socket: Duplex, head: Buffer, protocol
   server.on('wsClientError', onFault)
   try {
     server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
-      stream = new WebSocketStream(webSocket, socket)
+      stream = new WebSocketStream(webSocket, socket, clock)
     })
   } finally {
     server.off('wsClientError', onFault)

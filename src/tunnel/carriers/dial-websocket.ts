@@ -36,7 +36,7 @@ export async function upgradeToWebSocket(socket: Socket, options: WebSocketDialO
 }
 
 function negotiate(socket: Socket, options: WebSocketDialOptions, signal: AbortSignal): Promise<WebSocketStream> {
-  const { url, protocol, what } = options
+  const { url, protocol, what, clock } = options
   return new Promise((resolve, reject) => {
     const webSocket = new WebSocket(new URL(HUB_PATHS.tunnel, url), [protocol], {
       ...WEBSOCKET_OPTIONS,
@@ -52,7 +52,7 @@ function negotiate(socket: Socket, options: WebSocketDialOptions, signal: AbortS
     // The stream has to be there before the first message is delivered, so it is made here and not by who awaits it.
     webSocket.once('open', () => {
       signal.removeEventListener('abort', giveUp)
-      resolve(new WebSocketStream(webSocket, socket))
+      resolve(new WebSocketStream(webSocket, socket, clock))
     })
   })
 }

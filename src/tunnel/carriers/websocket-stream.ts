@@ -4,7 +4,10 @@
  */
 import { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
+import type { Clock } from '../../runtime/clock.ts'
 import { guardEmitter } from '../../runtime/guarded-emitter.ts'
+import { TokenBucket } from '../../runtime/token-bucket.ts'
+import { offence } from '../yamux/errors.ts'
 
 /** More in one message would only make the far end collect it: a buffer is cut into messages of this size. */
 export const WEBSOCKET_MESSAGE_BYTES = 64 * 1024
@@ -14,6 +17,10 @@ export const MAX_WEBSOCKET_MESSAGE_BYTES = 1024 * 1024
 export const MAX_WEBSOCKET_FRAGMENTS = 1_024
 /** Pieces in which the longest message may arrive: the smallest packets in use are larger than its length by this number. */
 export const MAX_WEBSOCKET_PIECES = 4_096
+/** Pings, pongs and empty messages that the far end may send per second, over time. What is on the way sends one in seconds. */
+export const MAX_IDLE_WEBSOCKET_MESSAGES_PER_SECOND = 20
+/** The same at once: what a link that hung for a while had in store. */
+export const MAX_IDLE_WEBSOCKET_MESSAGES_AT_ONCE = 200
 /** How long the far end may take to answer a close frame; the bytes before it have to arrive first, over a slow link. */
 export const WEBSOCKET_CLOSE_TIMEOUT_MS = 30_000
 
@@ -37,18 +44,29 @@ const brokenOff = 1006
 export class WebSocketStream extends Duplex {
   readonly #webSocket: WebSocket
   readonly #socket: Duplex
+  readonly #clock: Clock
+  readonly #idleMessages: TokenBucket
   #afterDrain: (() => void) | undefined
   #socketError: Error | undefined
 
   /** The WebSocket must be open, and nothing of it read yet; `socket` is what it runs on. */
-  constructor(webSocket: WebSocket, socket: Duplex) {
+  constructor(webSocket: WebSocket, socket: Duplex, clock: Clock) {
     super({ allowHalfOpen: true })
     this.#webSocket = webSocket
     this.#socket = socket
+    this.#clock = clock
+    this.#idleMessages = new TokenBucket(
+      MAX_IDLE_WEBSOCKET_MESSAGES_PER_SECOND,
+      clock.monotonicMs(),
+      MAX_IDLE_WEBSOCKET_MESSAGES_AT_ONCE,
+    )
     // It delivers also out of timers of its own; what fails there ends the carrier, whose session says why.
     guardEmitter(webSocket, (error) => this.destroy(error as Error))
     webSocket.on('message', (data, isBinary) => this.#receive(data as Buffer, isBinary))
-    webSocket.on('ping', (data) => this.#answerPing(data))
+    webSocket.on('ping', (data) => {
+      if (this.#mayBeIdle('pings')) this.#answerPing(data)
+    })
+    webSocket.on('pong', () => this.#mayBeIdle('pongs'))
     webSocket.on('error', (error) => this.destroy(error))
     webSocket.on('close', (code, reason) => this.#onClosed(code, reason))
     socket.on('drain', () => this.#onDrain())
@@ -111,7 +129,16 @@ export class WebSocketStream extends Duplex {
       this.destroy(new Error('the far end of the WebSocket sent text; a session is binary'))
       return
     }
-    if (data.length > 0 && !this.push(data)) this.#webSocket.pause()
+    if (data.length === 0) this.#mayBeIdle('empty messages')
+    else if (!this.push(data)) this.#webSocket.pause()
+  }
+
+  /** Counts a message that moves nothing; false if it was one too many, and all is over. */
+  #mayBeIdle(what: string): boolean {
+    if (this.destroyed) return false
+    if (this.#idleMessages.take(this.#clock.monotonicMs())) return true
+    this.destroy(offence('control-flood', `the peer floods the WebSocket with ${what}`))
+    return false
   }
 
   /** Who pings and does not read gets no answers that would pile up here. */

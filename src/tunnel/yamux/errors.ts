@@ -36,6 +36,20 @@ export function offence(code: SessionErrorCode, message: string): SessionError {
   return new SessionError(code, message, 'protocolError')
 }
 
+const offences: readonly string[] = [
+  'bad-frame',
+  'window-violation',
+  'stream-id-reuse',
+  'ping-flood',
+  'control-flood',
+  'open-flood',
+] satisfies SessionErrorCode[]
+
+/** Whether a session that ended so was ended for what its peer did. */
+export function isOffence(code: string): boolean {
+  return offences.includes(code)
+}
+
 export type StreamErrorCode =
   | 'reset-by-peer'
   | 'reset-locally'

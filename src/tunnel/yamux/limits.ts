@@ -36,10 +36,19 @@ export const MAX_ACCEPT_BACKLOG = 1_024
 /** Streams a peer may open per second, over time. */
 export const MAX_OPENS_PER_SECOND = 10_000
 
+/**
+ * Streams a peer may open per second, over time, for nothing: it resets them before they are answered, says nothing readable of where
+ * they lead, or wants where it may not. No program of an edge that tries again and again comes near.
+ */
+export const MAX_FRUITLESS_OPENS_PER_SECOND = 1_000
+
+/** The same at once: so many clients may give up at a time, when what they wait for has died. */
+export const MAX_FRUITLESS_OPENS_AT_ONCE = 5_000
+
 /** We open this part of what we let the peer open: delay must not make a burst of ours look like an attack. */
 export const OWN_OPENS_SHARE = 0.5
 
-/** Refused opens, stray frames and empty frames a peer may send per second, over time, before its session ends. */
+/** Stray frames, empty ones and credit for nothing that a peer may send per second, over time, before its session ends. */
 export const MAX_IDLE_FRAMES_PER_SECOND = 2_000
 
 /** Idle frames every stream brings by itself: its acknowledgement, and credit, end and reset that cross ours. */
@@ -54,7 +63,10 @@ export const MAX_PINGS_PER_SECOND = 20
 /** Control bytes that may wait for a carrier that does not drain: a peer that asks and never reads is ended. */
 export const MAX_CONTROL_QUEUE_BYTES = 1024 * 1024
 
-/** Window updates below this credit count as empty frames: no honest reader sends many of them. */
+/**
+ * Window updates below this credit count as empty frames: no honest reader sends many of them. For as many bytes as this that
+ * were sent to it, a reader may send one update.
+ */
 export const SMALL_CREDIT_BYTES = 4 * 1024
 
 /** Unsent bytes of one stream at which its writer is told to wait. */
@@ -65,6 +77,9 @@ export const MIN_SEND_HIGH_WATER_BYTES = 4 * 1024
 
 /** Ids below the highest one seen that the peer may still use: concurrent openers send their first frames out of order. */
 export const MAX_SKIPPED_IDS = 1_024
+
+/** Streams that were reset here for which late data is expected: those of the last moments, on a line of any length. */
+export const MAX_RESET_STREAMS = 1_024
 
 /** How often a quiet peer is asked for a sign of life. */
 export const KEEPALIVE_INTERVAL_MS = 10_000
@@ -90,6 +105,8 @@ export interface SessionLimits {
   readonly maxStreams: number
   readonly maxAcceptBacklog: number
   readonly maxOpensPerSecond: number
+  readonly maxFruitlessOpensPerSecond: number
+  readonly maxFruitlessOpensAtOnce: number
   readonly maxIdleFramesPerSecond: number
   readonly maxPingsPerSecond: number
   readonly maxControlQueueBytes: number
@@ -104,6 +121,8 @@ export const DEFAULT_SESSION_LIMITS: SessionLimits = {
   maxStreams: MAX_STREAMS_PER_SESSION,
   maxAcceptBacklog: MAX_ACCEPT_BACKLOG,
   maxOpensPerSecond: MAX_OPENS_PER_SECOND,
+  maxFruitlessOpensPerSecond: MAX_FRUITLESS_OPENS_PER_SECOND,
+  maxFruitlessOpensAtOnce: MAX_FRUITLESS_OPENS_AT_ONCE,
   maxIdleFramesPerSecond: MAX_IDLE_FRAMES_PER_SECOND,
   maxPingsPerSecond: MAX_PINGS_PER_SECOND,
   maxControlQueueBytes: MAX_CONTROL_QUEUE_BYTES,

@@ -31,7 +31,6 @@ export class ReceiveWindow {
   readonly #account: Account
   readonly #maxBytes: number
   #sizeBytes = INITIAL_WINDOW_BYTES
-  /** What the peer may send before it hears from us. */
   #creditBytes = INITIAL_WINDOW_BYTES
   /** When half a window had been used up last; then it is seen whether it should grow. */
   #judgedMs: number | undefined
@@ -49,6 +48,11 @@ export class ReceiveWindow {
 
   get sizeBytes(): number {
     return this.#sizeBytes
+  }
+
+  /** What the peer may send before it hears from us. */
+  get creditBytes(): number {
+    return this.#creditBytes
   }
 
   /** Counts bytes that arrive; false if the peer sends more than it was allowed. */

@@ -13,6 +13,7 @@ import {
   WINDOW_UPDATE,
 } from '../../../test/worlds/yamux-naive.ts'
 import { Pair, type PairOptions } from '../../../test/worlds/yamux-pair.ts'
+import { MAX_ACCEPT_BACKLOG } from './limits.ts'
 
 const framesOf = (buffers: readonly Uint8Array[]) => naiveDecode(Buffer.concat(buffers)).frames
 
@@ -182,6 +183,22 @@ describe('streams of a session', () => {
     }
     expect([pair.client.error, pair.server.error]).toEqual([undefined, undefined])
     expect(pair.client.session.counters.openedStreams).toBe(4_000)
+  })
+
+  it('beyond what the far end takes at once are refused, whatever they brought, without looking like a flood', () => {
+    const pair = new Pair()
+    pair.server.acceptsAtOnce = false
+    for (let round = 0; round < 5; round++) {
+      for (let count = 0; count < 4_000; count++) {
+        const stream = pair.client.open()
+        for (let piece = 0; piece < 3; piece++) stream.write(100)
+        stream.end()
+      }
+      pair.settle()
+      pair.clock.advance(1_000)
+    }
+    expect([pair.client.error, pair.server.error]).toEqual([undefined, undefined])
+    expect(pair.server.session.counters.refusedStreams).toBe(20_000 - MAX_ACCEPT_BACKLOG)
   })
 
   it('cannot be more than the limit, nor opened faster', () => {

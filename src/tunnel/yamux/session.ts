@@ -14,14 +14,22 @@ import { offence, SessionError, StreamError } from './errors.ts'
 import { FrameDecoder, type FrameHeader, type FrameSink } from './frame.ts'
 import { HeaderSlab } from './header-slab.ts'
 import { Keepalive } from './keepalive.ts'
-import { DEFAULT_SESSION_LIMITS, OWN_OPENS_SHARE, type SessionLimits, SMALL_CREDIT_BYTES } from './limits.ts'
+import { DEFAULT_SESSION_LIMITS, OWN_OPENS_SHARE, type SessionLimits } from './limits.ts'
 import { Outbox } from './outbox.ts'
 import { PeerLimits } from './peer-limits.ts'
 import type { WindowConditions } from './receive-window.ts'
 import { RemoteIds } from './remote-ids.ts'
 import { Stream, type StreamHost } from './stream.ts'
 import { StreamTable } from './stream-table.ts'
-import { Flag, FrameType, GoAwayCode, type GoAwayReason, goAwayReasonOf, MAX_STREAM_ID } from './wire.ts'
+import {
+  Flag,
+  FrameType,
+  GoAwayCode,
+  type GoAwayReason,
+  goAwayReasonOf,
+  INITIAL_WINDOW_BYTES,
+  MAX_STREAM_ID,
+} from './wire.ts'
 
 export interface SessionHandler {
   /** The peer opened a stream: attach a handler now, accept it now or later, or reset it. */
@@ -210,11 +218,12 @@ export class Session implements FrameSink, StreamHost {
     this.#handler.onEnd(error)
   }
 
-  /** The carrier is gone; nothing can be sent any more. */
+  /** The carrier is gone; nothing can be sent any more. A `SessionError` says that the peer has misused it. */
   carrierLost(cause?: Error): void {
     const where = this.#decoder.atBoundary ? '' : ' in the middle of a frame'
     const why = cause === undefined ? '' : `: ${cause.message}`
-    this.close(new SessionError('carrier-lost', `the connection was lost${where}${why}`, undefined, { cause }))
+    const lost = new SessionError('carrier-lost', `the connection was lost${where}${why}`, undefined, { cause })
+    this.close(cause instanceof SessionError ? cause : lost)
   }
 
   // What the decoder reports.
@@ -254,11 +263,20 @@ export class Session implements FrameSink, StreamHost {
   }
 
   sendReset(stream: Stream): void {
+    this.#peerLimits.allowForReset(stream.id, stream.peerCreditBytes)
     this.#pushControl(FrameType.windowUpdate, Flag.rst, stream.id, 0)
   }
 
   accepted(): void {
     this.#unaccepted -= 1
+  }
+
+  fruitless(what: string): void {
+    try {
+      this.#peerLimits.countFruitlessOpen(what, this.#clock.monotonicMs())
+    } catch (error) {
+      this.#fail(error)
+    }
   }
 
   released(stream: Stream): void {
@@ -268,18 +286,19 @@ export class Session implements FrameSink, StreamHost {
 
   #onStreamFrame({ type, flags, streamId, length }: FrameHeader): void {
     this.#payloadOf = undefined
-    const stream = (flags & Flag.syn) !== 0 ? this.#acceptStream(streamId) : this.#streams.get(streamId)
+    const opens = (flags & Flag.syn) !== 0
+    const stream = opens ? this.#acceptStream(streamId) : this.#streams.get(streamId)
     const isData = type === FrameType.data
     if (stream === undefined || stream.isWireClosed) {
-      // Frames that were under way when the stream was reset; payload is paid for by its own weight.
-      if (!isData || length === 0) this.#peerLimits.countIdleFrame('frames for streams that do not exist', this.turnMs)
+      if (!opens) this.#peerLimits.countStray(streamId, isData ? length : 0, this.turnMs)
       return
     }
-    const isIdle = (flags & ~Flag.ack) === 0 && length < (isData ? 1 : SMALL_CREDIT_BYTES)
+    const isIdle = (flags & ~Flag.ack) === 0 && (isData ? length === 0 : !stream.isCreditDue(length))
     if (isIdle) this.#peerLimits.countIdleFrame('empty frames', this.turnMs)
     if (isData) stream.expectPayload(length)
     else stream.onCredit(length)
     if ((flags & Flag.rst) !== 0) {
+      if (!stream.isAccepted) this.#peerLimits.countFruitlessOpen('it resets before they are answered', this.turnMs)
       stream.fail(new StreamError('reset-by-peer', `stream ${streamId} was reset by the peer`), false)
     } else if ((flags & Flag.fin) !== 0 && (!isData || length === 0)) stream.onEnd()
     else if (isData) this.#expect(stream, length, (flags & Flag.fin) !== 0)
@@ -298,6 +317,8 @@ export class Session implements FrameSink, StreamHost {
     this.#peerLimits.countOpen(this.turnMs)
     if (this.#drain.isRead || this.#isFull) {
       this.counters.refusedStreams += 1
+      this.#peerLimits.allowForStream()
+      this.#peerLimits.allowForReset(id, INITIAL_WINDOW_BYTES)
       this.#pushControl(FrameType.windowUpdate, Flag.rst, id, 0)
       return undefined
     }

@@ -10,7 +10,7 @@ import type { Account } from './budget.ts'
 import { ByteQueue } from './byte-queue.ts'
 import { offence, StreamError } from './errors.ts'
 import type { HeaderSlab } from './header-slab.ts'
-import type { SessionLimits } from './limits.ts'
+import { type SessionLimits, SMALL_CREDIT_BYTES } from './limits.ts'
 import { ReceiveWindow, type WindowConditions } from './receive-window.ts'
 import type { Sender } from './send-scheduler.ts'
 import { Flag, FrameType, INITIAL_WINDOW_BYTES, MAX_CREDIT_BYTES } from './wire.ts'
@@ -40,6 +40,8 @@ export interface StreamHost {
   wantsToAnnounce(stream: Stream): void
   sendReset(stream: Stream): void
   accepted(): void
+  /** The peer has opened the stream for nothing; `what` says how, of several. */
+  fruitless(what: string): void
   /** Nothing more will happen on the wire, and nothing is left to read. */
   released(stream: Stream): void
 }
@@ -55,6 +57,8 @@ export class Stream implements Sender {
   readonly #unsent = new ByteQueue()
   readonly #window: ReceiveWindow
   #sendCreditBytes = INITIAL_WINDOW_BYTES
+  /** Bytes sent for which no update has come yet, each update counted as the least it may stand for. */
+  #uncreditedBytes = 0
   #peerEnded = false
   #ending = false
   #ended = false
@@ -112,6 +116,11 @@ export class Stream implements Sender {
     return this.#activeMs
   }
 
+  /** What the peer may still have under way to us. */
+  get peerCreditBytes(): number {
+    return this.#peerEnded ? 0 : this.#window.creditBytes
+  }
+
   /** Who is called from now on. Bytes that are already there are not announced again: read first. */
   attach(handler: StreamHandler): void {
     this.#handler = handler
@@ -127,6 +136,11 @@ export class Stream implements Sender {
 
   get isAccepted(): boolean {
     return this.#isAccepted
+  }
+
+  /** For whoever answers the stream: the peer might have known that it leads nowhere. `what` says why, of several streams. */
+  countFruitless(what: string): void {
+    if (this.openedByPeer) this.#host.fruitless(what)
   }
 
   /** The next bytes, which are the caller's to keep; `undefined` when there are none now. */
@@ -197,6 +211,13 @@ export class Stream implements Sender {
     if (this.isSendable) this.#host.wantsToSend(this)
   }
 
+  /** Whether so much credit may be for bytes that were sent; counts it as that. */
+  isCreditDue(bytes: number): boolean {
+    if (bytes < SMALL_CREDIT_BYTES || this.#uncreditedBytes === 0) return false
+    this.#uncreditedBytes = Math.max(0, this.#uncreditedBytes - SMALL_CREDIT_BYTES)
+    return true
+  }
+
   /** Counts a payload before its first byte is taken in. */
   expectPayload(bytes: number): void {
     if (!this.#window.take(bytes)) {
@@ -235,6 +256,7 @@ export class Stream implements Sender {
       out.push(this.#host.headers.header(FrameType.data, 0, this.id, bytes))
       this.#unsent.gather(bytes, out)
       this.#sendCreditBytes -= bytes
+      this.#uncreditedBytes += bytes
       this.#host.account.letGo(bytes)
     }
     if (this.#ending && this.#unsent.bytes === 0) this.#emitEnd(out)

@@ -5,13 +5,19 @@ import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { listen } from '../../../src/network/listen.ts'
+import { ManualClock } from '../../../src/runtime/clock.ts'
 import {
   acceptInnerTls,
   acceptWebSocket,
   requestedProtocol,
   UpgradeRequestError,
 } from '../../../src/tunnel/carriers/accept-websocket.ts'
-import { MAX_WEBSOCKET_FRAGMENTS, MAX_WEBSOCKET_MESSAGE_BYTES } from '../../../src/tunnel/carriers/websocket-stream.ts'
+import {
+  MAX_IDLE_WEBSOCKET_MESSAGES_AT_ONCE,
+  MAX_IDLE_WEBSOCKET_MESSAGES_PER_SECOND,
+  MAX_WEBSOCKET_FRAGMENTS,
+  MAX_WEBSOCKET_MESSAGE_BYTES,
+} from '../../../src/tunnel/carriers/websocket-stream.ts'
 
 type Upgrade = [request: IncomingMessage, socket: Duplex, head: Buffer]
 
@@ -43,6 +49,7 @@ function frame(kind: keyof typeof opcodes, text: string, options: FrameOptions =
 }
 
 const server = createServer()
+const clock = new ManualClock()
 let port = 0
 const sockets: Duplex[] = []
 beforeEach(async () => {
@@ -70,7 +77,7 @@ async function request(headers: Record<string, string>, method = 'GET', after: U
 /** An open WebSocket; `client` has not read even the answer yet. */
 async function open(after?: Uint8Array) {
   const { client, upgrade } = await request(goodHeaders, 'GET', after)
-  const carrier = acceptWebSocket(...upgrade)
+  const carrier = acceptWebSocket(...upgrade, clock)
   let received = ''
   let wake: () => void = () => {}
   const closed = new Promise<Error | undefined>((resolve) => {
@@ -125,14 +132,29 @@ describe('a WebSocket at the hub', () => {
   it('keeps no answers for who pings and does not read', async () => {
     const { client, until, socket } = await open()
     client.pause()
-    const pings = Buffer.concat(Array.from({ length: 1_000 }, () => frame('ping', 'x'.repeat(125))))
-    for (let count = 0; count < 160; count++) {
-      if (!client.write(pings)) await once(client, 'drain')
+    const pings = Buffer.concat(
+      Array.from({ length: MAX_IDLE_WEBSOCKET_MESSAGES_PER_SECOND }, () => frame('ping', 'x'.repeat(125))),
+    )
+    for (let count = 0; count < 1_000; count++) {
+      client.write(Buffer.concat([pings, frame('binary', `${count}.`)]))
+      await until(`${count}.`)
+      await clock.advance(1_000)
     }
-    client.write(frame('binary', 'done'))
-    await until('done')
     expect(socket.writableLength).toBeLessThan(64 * 1024)
   })
+
+  it.each(['ping', 'pong', 'binary'] as const)(
+    'cuts off who sends messages for nothing without end: %s',
+    async (kind) => {
+      const { client, closed, until } = await open()
+      client.resume()
+      client.write(Buffer.concat(Array.from({ length: MAX_IDLE_WEBSOCKET_MESSAGES_AT_ONCE }, () => frame(kind, ''))))
+      client.write(frame('binary', 'still there'))
+      await until('still there')
+      client.write(frame(kind, ''))
+      expect(await closed).toMatchObject({ code: 'control-flood', message: /^the peer floods the WebSocket with / })
+    },
+  )
 
   it.each<[string, Buffer, RegExp]>([
     ['text', frame('text', 'hello'), /sent text/],
@@ -178,7 +200,7 @@ describe('a request for a WebSocket', () => {
     ['is no GET', goodHeaders, 'POST'],
   ])('that %s is refused by the caller, who alone answers', async (_, headers, method) => {
     const { client, upgrade } = await request(headers, method)
-    expect(() => acceptWebSocket(...upgrade)).toThrow(UpgradeRequestError)
+    expect(() => acceptWebSocket(...upgrade, clock)).toThrow(UpgradeRequestError)
     upgrade[1].end('HTTP/1.1 400 Bad Request\r\n\r\n')
     let answer = ''
     for await (const chunk of client) answer += String(chunk)
@@ -188,7 +210,7 @@ describe('a request for a WebSocket', () => {
   it('of a client that has gone is refused', async () => {
     const { upgrade } = await request(goodHeaders)
     upgrade[1].destroy()
-    expect(() => acceptInnerTls(...upgrade)).toThrow('the client has gone')
+    expect(() => acceptInnerTls(...upgrade, clock)).toThrow('the client has gone')
   })
 
   it.each([
