@@ -6,27 +6,31 @@ import type { Clock } from '../runtime/clock.ts'
 import { Turns } from '../runtime/turns.ts'
 import type { Carrier } from './carrier.ts'
 
-/** What one session may take of a turn with the bytes it receives: megabytes of data, or some hundreds of new streams. */
+/** What one session may take of a turn with the bytes it receives: megabytes of data, or a hundred new streams. */
 export const MAX_RECEIVE_TURN_MS = 5
-/** Bytes that are handled before the time is looked at again. */
-export const RECEIVE_SLICE_BYTES = 16 * 1024
+/**
+ * Handles bytes. Every few frames it asks whether its time is up, and then returns what it has
+ * left to do; it is called again with that. Must not throw.
+ */
+export type Receive = (chunk: Uint8Array, isTimeUp: () => boolean) => Uint8Array | undefined
 
 export class ReceiveTurns {
   readonly #clock: Clock
   readonly #carrier: Pick<Carrier, 'pause' | 'resume'>
-  readonly #receive: (chunk: Uint8Array) => void
+  readonly #receive: Receive
   /** In order; not empty only while the carrier is paused. */
   readonly #waiting: Uint8Array[] = []
   #isWaiting = false
+  #startedMs = 0
   #spentMs = 0
   #isCounting = false
   readonly #beginTurn = (): void => {
     this.#isCounting = false
     this.#spentMs = 0
   }
+  readonly #isTimeUp = (): boolean => this.#spentMs + this.#clock.monotonicMs() - this.#startedMs >= MAX_RECEIVE_TURN_MS
 
-  /** `receive` must not throw. */
-  constructor(clock: Clock, carrier: Pick<Carrier, 'pause' | 'resume'>, receive: (chunk: Uint8Array) => void) {
+  constructor(clock: Clock, carrier: Pick<Carrier, 'pause' | 'resume'>, receive: Receive) {
     this.#clock = clock
     this.#carrier = carrier
     this.#receive = receive
@@ -37,26 +41,20 @@ export class ReceiveTurns {
       this.#waiting.push(chunk)
       return
     }
-    const rest = this.#handle(chunk)
+    const rest = this.#spentMs >= MAX_RECEIVE_TURN_MS ? chunk : this.#handle(chunk)
     if (rest !== undefined) this.#wait(rest)
   }
 
   /** What is left of it when the time is up; `undefined` if all was handled in time. */
   #handle(chunk: Uint8Array): Uint8Array | undefined {
-    this.#count()
-    for (let offset = 0; offset < chunk.length; offset += RECEIVE_SLICE_BYTES) {
-      if (this.#spentMs >= MAX_RECEIVE_TURN_MS) return chunk.subarray(offset)
-      const startedMs = this.#clock.monotonicMs()
-      this.#receive(chunk.length <= RECEIVE_SLICE_BYTES ? chunk : chunk.subarray(offset, offset + RECEIVE_SLICE_BYTES))
-      this.#spentMs += this.#clock.monotonicMs() - startedMs
+    if (!this.#isCounting) {
+      this.#isCounting = true
+      setImmediate(this.#beginTurn)
     }
-    return undefined
-  }
-
-  #count(): void {
-    if (this.#isCounting) return
-    this.#isCounting = true
-    setImmediate(this.#beginTurn)
+    this.#startedMs = this.#clock.monotonicMs()
+    const rest = this.#receive(chunk, this.#isTimeUp)
+    this.#spentMs += this.#clock.monotonicMs() - this.#startedMs
+    return rest
   }
 
   #wait(rest: Uint8Array): void {
@@ -70,7 +68,7 @@ export class ReceiveTurns {
     const turns = new Turns(this.#clock)
     for (let chunk = this.#waiting.shift(); chunk !== undefined; chunk = this.#waiting.shift()) {
       await turns.next()
-      this.#beginTurn()
+      this.#spentMs = 0
       const rest = this.#handle(chunk)
       if (rest !== undefined) this.#waiting.unshift(rest)
     }

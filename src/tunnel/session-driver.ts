@@ -60,8 +60,13 @@ export class SessionDriver implements SessionHandler {
     this.#clock = clock
     this.#handler = handler
     this.#session = new Session({ role, clock, budget, handler: this, ...(limits && { limits }) })
-    const receive = (chunk: Uint8Array): void => this.#guard(() => this.#session.receive(chunk))
-    const turns = new ReceiveTurns(clock, carrier, receive)
+    const turns = new ReceiveTurns(clock, carrier, (chunk, isTimeUp) => {
+      let rest: Uint8Array | undefined
+      this.#guard(() => {
+        rest = this.#session.receive(chunk, isTimeUp)
+      })
+      return rest
+    })
     carrier.start({
       onBytes: (chunk) => turns.take(chunk),
       onDrain: () => this.#guard(() => this.#onDrain()),

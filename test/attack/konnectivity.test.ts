@@ -17,6 +17,7 @@ import { encodePacket } from '../../src/tunnel/konnectivity/packet.ts'
 import { MAX_CONNECTIONS_PER_LINK } from '../../src/tunnel/konnectivity/packet-session.ts'
 import { AGENT_PATH } from '../../src/tunnel/konnectivity/service.ts'
 import { OpenError } from '../../src/tunnel/open-error.ts'
+import { MAX_FRUITLESS_OPENS_AT_ONCE } from '../../src/tunnel/yamux/limits.ts'
 import { makeCa } from '../worlds/fake-cluster.ts'
 import { credentialFor, eventually, tlsOptions } from '../worlds/hub-world.ts'
 import { type AgentHub, connectAgent, factsOf, type HandAgent, startAgentHub } from '../worlds/konnectivity-world.ts'
@@ -257,25 +258,36 @@ describe('an agent that does not keep to the protocol', () => {
     await expectServed(hub)
   })
 
-  it('dials so many times in a second, and fills no log with what it is denied', async () => {
+  it('dials so many times in a second, and fills no log with what it is refused', async () => {
     let asked = 0
     const hub = await startAgentHub({
       dialTarget: async () => {
         asked++
-        throw new OpenError('denied', 'not a target')
+        throw new OpenError('refused', 'nobody is there')
       },
     })
     const agent = await agentOf(hub, 'edge-evil')
     const flood = MAX_OPENS_PER_SECOND_PER_NODE + 500
     for (let index = 1; index <= flood; index++)
-      agent.send({ type: 'dial-request', protocol: 'tcp', address: '169.254.169.254:80', random: BigInt(index) })
+      agent.send({ type: 'dial-request', protocol: 'tcp', address: '10.0.0.1:80', random: BigInt(index) })
     await eventually(() => expect(agent.received.length).toBe(flood))
     expect(asked).toBe(MAX_OPENS_PER_SECOND_PER_NODE)
     expect(hub.log.filter(({ msg }) => msg === 'not connected for an agent').length).toBe(1)
     await expectServed(hub)
   })
 
-  it('is thrown out when it floods and never reads the answers', async () => {
+  it('is thrown out when it dials without end where it may not go', async () => {
+    const hub = await startAgentHub({ dialTarget: () => Promise.reject(new OpenError('denied', 'not a target')) })
+    const agent = await agentOf(hub, 'edge-evil')
+    for (let index = 1; index <= MAX_FRUITLESS_OPENS_AT_ONCE + 100; index++)
+      agent.send({ type: 'dial-request', protocol: 'tcp', address: '169.254.169.254:80', random: BigInt(index) })
+    await eventually(() => expect(hub.agents.of('edge-evil')).toBeUndefined())
+    expect(hub.log.filter(({ msg }) => msg === 'not connected for an agent').length).toBe(1)
+    expect(hub.log).toContainEqual(expect.objectContaining({ level: 'warn', node: 'edge-evil', reason: 'flood' }))
+    await expectServed(hub)
+  })
+
+  it('is thrown out when it floods the link with data for nobody and never reads the answers', async () => {
     const hub = await startAgentHub()
     const session = await rawSession(hub)
     const call = session.request({ ':method': 'POST', ':path': AGENT_PATH, agentid: 'a' })
@@ -289,7 +301,20 @@ describe('an agent that does not keep to the protocol', () => {
       await new Promise((resolve) => setImmediate(resolve))
     }
     await eventually(() => expect(isGone()).toBe(true))
-    await eventually(() => expect(hub.log).toContainEqual(expect.objectContaining({ reason: 'broken' })))
+    await eventually(() => expect(hub.log).toContainEqual(expect.objectContaining({ reason: 'flood' })))
+    session.destroy()
+    await expectServed(hub)
+  })
+
+  it('is cut off when it sends a packet of more fields than any has, before they are read', async () => {
+    const hub = await startAgentHub()
+    const session = await rawSession(hub)
+    const call = session.request({ ':method': 'POST', ':path': AGENT_PATH, agentid: 'a' })
+    call.on('error', () => {})
+    await eventually(() => expect(hub.agents.of('edge-evil')).toBeDefined())
+    const packet = Buffer.alloc(MAX_GRPC_MESSAGE_BYTES - 1, Buffer.from([0x22, 1, 0]))
+    call.write(Buffer.concat([messagePrefix(packet.length), packet]))
+    await eventually(() => expect(hub.agents.of('edge-evil')).toBeUndefined())
     session.destroy()
     await expectServed(hub)
   })

@@ -17,7 +17,7 @@ import { FailureLimiter } from '../../src/hub/port/overload.ts'
 import type { NodeFacts } from '../../src/hub/routing/node-facts.ts'
 import { certificatePem } from '../../src/identity/certificate.ts'
 import type { RunningPart } from '../../src/process/lifecycle.ts'
-import { ManualClock } from '../../src/runtime/clock.ts'
+import { ManualClock, systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { type ClientCall, startCall } from '../../src/tunnel/grpc/client-call.ts'
 import type { Packet } from '../../src/tunnel/konnectivity/packet.ts'
@@ -139,7 +139,10 @@ export async function connectAgent(
   const closed = new Promise<Error | undefined>((resolve) => {
     onClosed = resolve
   })
-  const port = new GrpcPacketPort(call.stream, { receive: (packet) => received.push(packet), closed: onClosed })
+  const port = new GrpcPacketPort(call.stream, systemClock, {
+    receive: (packet) => received.push(packet),
+    closed: onClosed,
+  })
   return { call, socket, received, closed, send: (packet) => port.send(packet) }
 }
 

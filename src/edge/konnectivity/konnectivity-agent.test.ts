@@ -7,7 +7,7 @@ import { makeCa } from '../../../test/worlds/fake-cluster.ts'
 import { credentialFor, eventually, serverIdentity } from '../../../test/worlds/hub-world.ts'
 import { loudNet } from '../../../test/worlds/loud-net.ts'
 import { certificatePem } from '../../identity/certificate.ts'
-import { ManualClock } from '../../runtime/clock.ts'
+import { ManualClock, systemClock } from '../../runtime/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import type { Packet } from '../../tunnel/konnectivity/packet.ts'
 import { GrpcPacketPort } from '../../tunnel/konnectivity/packet-port.ts'
@@ -35,7 +35,10 @@ class Servers {
       const metadata = name === '' ? {} : { serverid: name, servercount: this.#count }
       stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...metadata }, { waitForTrailers: true })
       const received: Packet[] = []
-      const port = new GrpcPacketPort(stream, { receive: (packet) => received.push(packet), closed: () => {} })
+      const port = new GrpcPacketPort(stream, systemClock, {
+        receive: (packet) => received.push(packet),
+        closed: () => {},
+      })
       this.calls.push({ name, headers, received, port })
     })
   }

@@ -102,7 +102,7 @@ export class ServerLink {
     net.watch(call.stream, 'stream')
     this.serverId = serverId
     this.#call = call
-    this.#port = new GrpcPacketPort(call.stream, {
+    this.#port = new GrpcPacketPort(call.stream, clock, {
       receive: (packet) => this.#packets.receive(packet),
       closed: (error) => {
         this.#liveness.stop()

@@ -3,6 +3,7 @@ import { type Duplex, PassThrough } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../../../test/worlds/hub-world.ts'
 import { type FrontDial, startGrpcFront } from '../../../test/worlds/konnectivity-front.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { startCall } from '../../tunnel/grpc/client-call.ts'
 import type { Packet } from '../../tunnel/konnectivity/packet.ts'
 import { GrpcPacketPort, type SentPacket } from '../../tunnel/konnectivity/packet-port.ts'
@@ -32,7 +33,10 @@ async function call(socketPath: string, path = PROXY_PATH): Promise<Client> {
   const closed = new Promise<Error | undefined>((resolve) => {
     onClosed = resolve
   })
-  const port = new GrpcPacketPort(started.stream, { receive: (packet) => received.push(packet), closed: onClosed })
+  const port = new GrpcPacketPort(started.stream, systemClock, {
+    receive: (packet) => received.push(packet),
+    closed: onClosed,
+  })
   return { received, closed, send: (packet) => port.send(packet) }
 }
 
@@ -125,7 +129,7 @@ describe('the konnectivity front', () => {
       metadata: {},
       signal: new AbortController().signal,
     })
-    new GrpcPacketPort(leaving.stream, { receive: () => {}, closed: () => {} }).send(request('edge-1:2'))
+    new GrpcPacketPort(leaving.stream, systemClock, { receive: () => {}, closed: () => {} }).send(request('edge-1:2'))
     await eventually(() => expect(signals.length).toBe(2))
     socket.destroy()
     await eventually(() => expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]))

@@ -71,7 +71,7 @@ export class GrpcFront {
 
   #serveCall(stream: ServerHttp2Stream, source: string): void {
     const { clock, net, budget, logger } = this.#options
-    const port = new GrpcPacketPort(stream, {
+    const port = new GrpcPacketPort(stream, clock, {
       receive: (packet) => session.receive(packet),
       closed: (error) => {
         if (error !== undefined) logger.debug({ err: error }, 'call of a front broke')

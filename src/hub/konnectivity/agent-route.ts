@@ -7,6 +7,7 @@ import { GRPC_WINDOW_BYTES } from '../../tunnel/grpc/client-call.ts'
 import { Http2Liveness } from '../../tunnel/grpc/http2-liveness.ts'
 import { GrpcCode } from '../../tunnel/grpc/status.ts'
 import type { Answer } from '../../tunnel/konnectivity/incoming-dials.ts'
+import { PacketFloodError } from '../../tunnel/konnectivity/packet-limits.ts'
 import { GrpcPacketPort } from '../../tunnel/konnectivity/packet-port.ts'
 import { PacketSession } from '../../tunnel/konnectivity/packet-session.ts'
 import { OpenError, openErrorFrom } from '../../tunnel/open-error.ts'
@@ -23,7 +24,7 @@ export const AGENT_PING_INTERVAL_MS = 10_000
 /** Without an answer for as long, the agent counts as gone. */
 export const AGENT_DEAD_AFTER_MS = 30_000
 
-export type AgentEnd = 'left' | 'dead' | 'limit' | 'refused' | 'expired' | 'stopping' | 'rotated' | 'broken'
+export type AgentEnd = 'left' | 'dead' | 'limit' | 'refused' | 'expired' | 'stopping' | 'rotated' | 'flood' | 'broken'
 
 export interface AgentRouteOptions {
   readonly stream: ServerHttp2Stream
@@ -62,9 +63,9 @@ export class AgentRoute implements NodeRoute {
     this.#options = options
     this.sinceMs = clock.nowMs()
     widenWindows(session)
-    this.#port = new GrpcPacketPort(stream, {
+    this.#port = new GrpcPacketPort(stream, clock, {
       receive: (packet) => this.#packets.receive(packet),
-      closed: (error) => this.#settle(error === undefined ? 'left' : 'broken', error),
+      closed: (error) => this.#settle(endOf(error), error),
     })
     this.#packets = new PacketSession(this.#port, {
       clock,
@@ -182,6 +183,11 @@ export class AgentRoute implements NodeRoute {
     this.#packets.closed(error ?? new Error(`the agent has been ended: ${reason}`))
     this.#options.onEnd(reason, error)
   }
+}
+
+function endOf(error: Error | undefined): AgentEnd {
+  if (error === undefined) return 'left'
+  return error instanceof PacketFloodError ? 'flood' : 'broken'
 }
 
 /** A connection begins with the small windows of people who join; one agent carries what a whole node does. */

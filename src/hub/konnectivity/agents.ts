@@ -211,7 +211,8 @@ export class KonnectivityAgents implements NodeRoutes {
     this.#updateGauges()
     metrics.ends.inc({ reason })
     const told = { node: route.node, agentId: route.agentId, reason }
-    logger.info({ ...told, ...(error !== undefined && { err: error }) }, 'konnectivity agent gone')
+    const level = reason === 'flood' ? 'warn' : 'info'
+    logger[level]({ ...told, ...(error !== undefined && { err: error }) }, 'konnectivity agent gone')
   }
 
   #updateGauges(): void {

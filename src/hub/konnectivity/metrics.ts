@@ -51,7 +51,7 @@ export function createAgentMetrics(registry: Registry): AgentMetrics {
     ),
     ends: counter(
       'causeway_hub_konnectivity_ends_total',
-      'Ends of the calls of konnectivity agents: left, dead, limit, refused, expired, stopping, rotated, or broken.',
+      'Ends of the calls of konnectivity agents: left, dead, limit, refused, expired, stopping, rotated, flood (of packets that move nothing), or broken.',
       ['reason'],
     ),
   }

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { FRAMES_PER_LOOK } from '../yamux/limits.ts'
 import { GrpcFramingError, MAX_GRPC_MESSAGE_BYTES, MessageReader, messagePrefix } from './message-reader.ts'
 
 const framed = (message: Uint8Array): Buffer => Buffer.concat([messagePrefix(message.length), message])
@@ -36,12 +37,38 @@ describe('the framing of gRPC messages', () => {
     expect(received.map(String)).toEqual(['WHOLE'])
   })
 
+  it('keeps no small pieces: each would hold memory many times its size', () => {
+    const message = Buffer.alloc(10_000, 'x')
+    const received: string[] = []
+    const reader = new MessageReader((whole) => received.push(whole.toString()))
+    for (const byte of framed(message)) {
+      const piece = Buffer.alloc(1, byte)
+      reader.push(piece)
+      piece.fill(0)
+    }
+    expect(received).toEqual([message.toString()])
+  })
+
   it.each([
     ['compressed', [1, 0, 0, 0, 1]],
     ['too large', [0, ...Buffer.from(`00${(MAX_GRPC_MESSAGE_BYTES + 1).toString(16)}`.padStart(8, '0'), 'hex')]],
   ])('refuses a message that is %s before it has come', (_what, prefix) => {
     const reader = new MessageReader(() => {})
     expect(() => reader.push(Buffer.from(prefix))).toThrow(GrpcFramingError)
+  })
+
+  it('stops between messages when its time is up, and goes on when it is called again', () => {
+    const received: string[] = []
+    const reader = new MessageReader((message) => received.push(message.toString()))
+    const sent = Array.from({ length: 3 * FRAMES_PER_LOOK + 1 }, (_, index) => `${index}`)
+    let rounds = 1
+    let bytes = Buffer.concat(sent.map((text) => framed(Buffer.from(text))))
+    while (reader.push(bytes, () => true)) {
+      expect(received).toHaveLength(rounds * FRAMES_PER_LOOK)
+      rounds += 1
+      bytes = Buffer.alloc(0)
+    }
+    expect([rounds, received]).toEqual([4, sent])
   })
 
   it('tells a stream that ends inside a message', () => {

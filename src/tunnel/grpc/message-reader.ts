@@ -1,4 +1,6 @@
 /** The gRPC framing of messages inside an HTTP/2 stream: one byte of flags, four of length, then the message. */
+import { ByteQueue } from '../yamux/byte-queue.ts'
+import { FRAMES_PER_LOOK } from '../yamux/limits.ts'
 
 /** What the Go implementation takes by default, and so what its peers keep to. */
 export const MAX_GRPC_MESSAGE_BYTES = 4 * 1024 * 1024
@@ -19,57 +21,49 @@ export function messagePrefix(messageBytes: number): Buffer {
   return prefix
 }
 
-/** Cuts a stream of bytes into messages. A message that came in one piece is not copied. */
+/** Cuts a stream of bytes into messages. A message that came in one piece is not copied; many small pieces are packed together. */
 export class MessageReader {
   readonly #onMessage: (message: Buffer) => void
-  #pieces: Buffer[] = []
-  #bufferedBytes = 0
+  readonly #queue = new ByteQueue()
+  /** Of the message whose prefix has been read. */
+  #messageBytes: number | undefined
 
   constructor(onMessage: (message: Buffer) => void) {
     this.#onMessage = onMessage
   }
 
-  /** Throws a `GrpcFramingError` as soon as a prefix is wrong, before the message has come. */
-  push(chunk: Buffer): void {
-    this.#pieces.push(chunk)
-    this.#bufferedBytes += chunk.length
-    while (this.#bufferedBytes >= GRPC_PREFIX_BYTES) {
-      const messageBytes = checkedLength(this.#peekPrefix())
-      if (this.#bufferedBytes < GRPC_PREFIX_BYTES + messageBytes) return
-      this.#onMessage(this.#take(GRPC_PREFIX_BYTES + messageBytes).subarray(GRPC_PREFIX_BYTES))
+  /**
+   * Throws a `GrpcFramingError` as soon as a prefix is wrong, before the message has come. Asks from time to time, before a message,
+   * whether its time is up: then it returns true, and goes on when it is called again, also with no more bytes.
+   */
+  push(chunk: Uint8Array, isTimeUp: () => boolean = () => false): boolean {
+    this.#queue.push(chunk)
+    for (let messages = 1; ; messages++) {
+      if (this.#messageBytes === undefined) {
+        if (this.#queue.bytes < GRPC_PREFIX_BYTES) break
+        this.#messageBytes = checkedLength(this.#take(GRPC_PREFIX_BYTES))
+      }
+      if (this.#queue.bytes < this.#messageBytes) break
+      const message = this.#take(this.#messageBytes)
+      this.#messageBytes = undefined
+      this.#onMessage(message)
+      if (messages % FRAMES_PER_LOOK === 0 && isTimeUp()) return true
     }
+    this.#queue.settle()
+    return false
   }
 
   /** Throws where the stream ended in the middle of a message. */
   end(): void {
-    if (this.#bufferedBytes > 0) throw new GrpcFramingError('the stream ended inside a message')
+    if (this.#queue.bytes > 0 || this.#messageBytes !== undefined)
+      throw new GrpcFramingError('the stream ended inside a message')
   }
 
-  #peekPrefix(): Buffer {
-    const [first] = this.#pieces
-    if (first !== undefined && first.length >= GRPC_PREFIX_BYTES) return first
-    const prefix = this.#take(GRPC_PREFIX_BYTES)
-    this.#pieces.unshift(prefix)
-    this.#bufferedBytes += GRPC_PREFIX_BYTES
-    return prefix
-  }
-
-  #take(wantedBytes: number): Buffer {
-    this.#bufferedBytes -= wantedBytes
-    const taken: Buffer[] = []
-    let missing = wantedBytes
-    let used = 0
-    for (const piece of this.#pieces) {
-      if (missing === 0) break
-      const part = piece.subarray(0, missing)
-      missing -= part.length
-      taken.push(part)
-      if (part.length < piece.length) this.#pieces[used] = piece.subarray(part.length)
-      else used++
-    }
-    this.#pieces.splice(0, used)
-    const [only] = taken
-    return taken.length === 1 && only !== undefined ? only : Buffer.concat(taken)
+  #take(bytes: number): Buffer {
+    const pieces: Uint8Array[] = []
+    this.#queue.gather(bytes, pieces)
+    const [only] = pieces
+    return pieces.length === 1 && only !== undefined ? (only as Buffer) : Buffer.concat(pieces)
   }
 }
 

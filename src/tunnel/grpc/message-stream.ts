@@ -1,6 +1,8 @@
 /** One gRPC call as messages in and out. Flow control is that of the HTTP/2 stream below: pausing stops the sender. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import type { Duplex } from 'node:stream'
+import type { Clock } from '../../runtime/clock.ts'
+import { ReceiveTurns } from '../receive-turns.ts'
 import { MessageReader, messagePrefix } from './message-reader.ts'
 import { errorOfTrailers, GrpcCode, type GrpcCodeNumber, statusTrailers } from './status.ts'
 
@@ -13,19 +15,35 @@ export interface CallHandler {
   closed(error: Error | undefined): void
 }
 
+/** The reader has kept what is left. */
+const nothing = Buffer.alloc(0)
+
 type Done = (error?: Error | null) => void
 
 export class MessageStream {
   readonly #stream: CallStream
   #error: Error | undefined
   #isFlushPlanned = false
+  #isPaused = false
+  /** What came has to wait for its turn. */
+  #isWaiting = false
   #finishTrailers: (() => void) | undefined
 
   /** Takes the stream over. Messages are delivered from the next turn on. */
-  constructor(stream: CallStream, handler: CallHandler) {
+  constructor(stream: CallStream, clock: Clock, handler: CallHandler) {
     this.#stream = stream
-    const reader = new MessageReader((message) => handler.message(message))
-    stream.on('data', (chunk: Buffer) => this.#guard(() => reader.push(chunk)))
+    const reader = new MessageReader((message) => {
+      if (this.#error === undefined) handler.message(message)
+    })
+    const held = { pause: () => this.#wait(true), resume: () => this.#wait(false) }
+    const turns = new ReceiveTurns(clock, held, (chunk, isTimeUp) => {
+      let hasMore = false
+      this.#guard(() => {
+        hasMore = reader.push(chunk, isTimeUp)
+      })
+      return hasMore ? nothing : undefined
+    })
+    stream.on('data', (chunk: Buffer) => turns.take(chunk))
     stream.once('end', () => this.#guard(() => this.#onEnd(reader)))
     stream.once('trailers', (trailers: IncomingHttpHeaders) => {
       this.#error ??= errorOfTrailers(trailers)
@@ -54,11 +72,13 @@ export class MessageStream {
   }
 
   pause(): void {
+    this.#isPaused = true
     this.#stream.pause()
   }
 
   resume(): void {
-    this.#stream.resume()
+    this.#isPaused = false
+    if (!this.#isWaiting) this.#stream.resume()
   }
 
   /** Server: ends the call with a status, after what was sent. What the client still sends is thrown away. */
@@ -84,6 +104,12 @@ export class MessageStream {
   abort(error?: Error): void {
     this.#error ??= error
     if (!this.#stream.destroyed) this.#stream.close(constants.NGHTTP2_CANCEL)
+  }
+
+  #wait(isWaiting: boolean): void {
+    this.#isWaiting = isWaiting
+    if (isWaiting) this.#stream.pause()
+    else if (!this.#isPaused) this.#stream.resume()
   }
 
   #onEnd(reader: MessageReader): void {

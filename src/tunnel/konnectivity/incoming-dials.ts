@@ -21,6 +21,8 @@ export interface IncomingDialsOptions {
   connect(target: Duplex): number
   /** A dial has ended without a connection. */
   failed(): void
+  /** It has by the peer's doing: it gave the dial up, or might have known that it leads nowhere. */
+  fruitless(): void
 }
 
 export class IncomingDials {
@@ -43,16 +45,24 @@ export class IncomingDials {
     else this.#options.guard(() => this.#serve(address, random, refusal))
   }
 
-  cancel(random: bigint): void {
-    const control = this.#pending.get(random)
-    if (control === undefined) return
-    this.#pending.delete(random)
-    control.abort()
-    this.#options.failed()
+  /** The peer gives it up; false if there is no such dial, or none any more. */
+  cancel(random: bigint): boolean {
+    if (!this.#drop(random)) return false
+    this.#options.fruitless()
+    return true
   }
 
   cancelAll(): void {
-    for (const random of [...this.#pending.keys()]) this.cancel(random)
+    for (const random of [...this.#pending.keys()]) this.#drop(random)
+  }
+
+  #drop(random: bigint): boolean {
+    const control = this.#pending.get(random)
+    if (control === undefined) return false
+    this.#pending.delete(random)
+    control.abort()
+    this.#options.failed()
+    return true
   }
 
   #refusalOf({ protocol, random }: DialRequest): OpenError | Answer {
@@ -89,5 +99,6 @@ export class IncomingDials {
   #refuse(address: string, random: bigint, error: OpenError): void {
     this.#options.send({ type: 'dial-response', random, connectId: 0, error: dialErrorText(address, error) })
     this.#options.failed()
+    if (error.code === 'denied' || error.code === 'invalid') this.#options.fruitless()
   }
 }

@@ -1,4 +1,5 @@
 /** Packets over one gRPC call. What cannot be understood ends the call: nothing after it could be trusted. */
+import type { Clock } from '../../runtime/clock.ts'
 import { type CallStream, MessageStream } from '../grpc/message-stream.ts'
 import { decodePacket, encodePacket, type Packet } from './packet.ts'
 
@@ -26,8 +27,8 @@ export interface PacketHandler {
 export class GrpcPacketPort implements PacketPort {
   readonly call: MessageStream
 
-  constructor(stream: CallStream, handler: PacketHandler) {
-    this.call = new MessageStream(stream, {
+  constructor(stream: CallStream, clock: Clock, handler: PacketHandler) {
+    this.call = new MessageStream(stream, clock, {
       message: (message) => handler.receive(decodePacket(message)),
       closed: (error) => handler.closed(error),
     })

@@ -4,8 +4,10 @@ import { loudNet } from '../../../test/worlds/loud-net.ts'
 import { ManualClock } from '../../runtime/clock.ts'
 import { OpenError } from '../open-error.ts'
 import { Budget } from '../yamux/budget.ts'
+import { MAX_FRUITLESS_OPENS_AT_ONCE } from '../yamux/limits.ts'
 import { MAX_QUEUED_BYTES_PER_CONNECTION, READER_STALL_LIMIT_MS } from './link-pressure.ts'
 import type { Packet } from './packet.ts'
+import { MAX_IDLE_PACKETS_AT_ONCE, PacketFloodError } from './packet-limits.ts'
 import type { PacketPort, SentPacket } from './packet-port.ts'
 import {
   CLOSE_TIMEOUT_MS,
@@ -286,6 +288,44 @@ describe('answering the dials of a link', () => {
       { type: 'close-response', connectId: 7, error: 'unrecognized connectID' },
       { type: 'close-response', connectId: 8, error: 'Unknown connectID' },
     ])
+  })
+
+  it.each<[string, Packet]>([
+    ['data for nobody', data(99, 'x')],
+    ['closings of nothing', { type: 'close-request', connectId: 99 }],
+    ['agreement to nothing', { type: 'close-response', connectId: 99, error: '' }],
+    ['answers to no dial', { type: 'dial-response', random: 5n, connectId: 9, error: '' }],
+    ['ends of no dial', { type: 'dial-close', random: 5n }],
+    ['packets of no known type', { type: 'unknown', number: 77 }],
+  ])('is not served any more if it sends without end %s', (_name, packet) => {
+    const { session, port } = agent()
+    for (let count = 0; count < MAX_IDLE_PACKETS_AT_ONCE; count++) session.receive(packet)
+    expect(port.aborted).toBeUndefined()
+    session.receive(packet)
+    expect(port.aborted).toBeInstanceOf(PacketFloodError)
+  })
+
+  it.each<[string, Packet[]]>([
+    ['that are denied', [{ type: 'dial-request', protocol: 'tcp', address: 'a:1', random: 1n }]],
+    ['that cannot be', [{ type: 'dial-request', protocol: 'udp', address: 'a:1', random: 1n }]],
+    [
+      'that it gives up at once',
+      [
+        { type: 'dial-request', protocol: 'tcp', address: 'b:1', random: 1n },
+        { type: 'dial-close', random: 1n },
+      ],
+    ],
+  ])('is not served any more if it dials without end %s', async (_name, packets) => {
+    const { session, port } = agent({
+      answer: (address) => (address === 'a:1' ? Promise.reject(new OpenError('denied', 'no')) : new Promise(() => {})),
+    })
+    for (let count = 0; count <= MAX_FRUITLESS_OPENS_AT_ONCE; count++) {
+      for (const packet of packets) session.receive(packet)
+      await Promise.resolve()
+      if (count % 100 === 0) await turn()
+    }
+    await turn()
+    expect(port.aborted).toBeInstanceOf(PacketFloodError)
   })
 
   it('is not served any more if it asks and never reads', () => {

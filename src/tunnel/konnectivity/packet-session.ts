@@ -14,6 +14,7 @@ import { LinkPressure } from './link-pressure.ts'
 import { type DialOptions, OutgoingDials } from './outgoing-dials.ts'
 import type { DataPacket, DialResponse, Packet } from './packet.ts'
 import { PacketConnection } from './packet-connection.ts'
+import { PacketLimits } from './packet-limits.ts'
 import type { PacketPort, SentPacket } from './packet-port.ts'
 import { PacketError } from './wire.ts'
 
@@ -60,6 +61,8 @@ export class PacketSession {
   readonly #entries = new Map<number, Entry>()
   readonly #outgoing: OutgoingDials
   readonly #incoming: IncomingDials
+  readonly #limits: PacketLimits
+  #hasAskedToDrain = false
   #nextId: number
   #end: OpenError | undefined
 
@@ -77,6 +80,7 @@ export class PacketSession {
       ...(options.maxQueuedBytes !== undefined && { maxQueuedBytes: options.maxQueuedBytes }),
       ...(options.onStalled !== undefined && { onStalled: options.onStalled }),
     })
+    this.#limits = new PacketLimits(clock, (error) => port.abort(error))
     this.#outgoing = new OutgoingDials({ clock, send: (packet) => this.#send(packet) })
     this.#incoming = new IncomingDials({
       answer: options.answer,
@@ -86,6 +90,7 @@ export class PacketSession {
       send: (packet) => this.#send(packet),
       connect: (target) => this.#connect(target),
       failed: () => this.#checkIdle(),
+      fruitless: () => this.#limits.countFruitlessDial(),
     })
   }
 
@@ -118,7 +123,7 @@ export class PacketSession {
         this.#onDialResponse(packet)
         break
       case 'dial-close':
-        this.#incoming.cancel(packet.random)
+        if (!this.#incoming.cancel(packet.random)) this.#limits.countIdle()
         break
       case 'close-request':
         this.#onCloseRequest(packet.connectId)
@@ -127,9 +132,10 @@ export class PacketSession {
         this.#onCloseResponse(packet.connectId)
         break
       case 'drain':
-        this.#options.onDrain?.()
+        this.#onDrain()
         break
       case 'unknown':
+        this.#limits.countIdle()
         break
     }
   }
@@ -154,6 +160,7 @@ export class PacketSession {
 
   #onData({ connectId, data }: DataPacket): void {
     const entry = this.#entries.get(connectId)
+    if ((entry === undefined || data.length === 0) && !this.#limits.countIdle()) return
     if (entry !== undefined) entry.connection.receive(data)
     else if (this.#options.closesWith === 'close-request') this.#send({ type: 'close-request', connectId })
     else this.#send({ type: 'close-response', connectId, error: 'unrecognized connectID' })
@@ -162,6 +169,7 @@ export class PacketSession {
   #onDialResponse({ random, error, connectId }: DialResponse): void {
     const pending = this.#outgoing.take(random)
     if (pending === undefined) {
+      if (!this.#limits.countIdle()) return
       if (error === '' && connectId !== 0 && !this.#entries.has(connectId))
         this.#send({ type: 'close-request', connectId })
       return
@@ -174,8 +182,15 @@ export class PacketSession {
     } else pending.resolve(this.#adopt(connectId, true))
   }
 
+  #onDrain(): void {
+    if (this.#hasAskedToDrain) this.#limits.countIdle()
+    this.#hasAskedToDrain = true
+    this.#options.onDrain?.()
+  }
+
   #onCloseRequest(connectId: number): void {
     const entry = this.#entries.get(connectId)
+    if (entry === undefined && !this.#limits.countIdle()) return
     this.#send({ type: 'close-response', connectId, error: entry === undefined ? 'Unknown connectID' : '' })
     if (entry !== undefined) this.#forget(connectId, entry)
   }
@@ -183,6 +198,7 @@ export class PacketSession {
   #onCloseResponse(connectId: number): void {
     const entry = this.#entries.get(connectId)
     if (entry !== undefined) this.#forget(connectId, entry)
+    else this.#limits.countIdle()
   }
 
   #adopt(id: number, isDialled: boolean): PacketConnection {

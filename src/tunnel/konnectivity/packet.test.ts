@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodePacket, encodePacket, MAX_PACKET_TEXT_CHARACTERS, type Packet } from './packet.ts'
 import type { SentPacket } from './packet-port.ts'
-import { PacketError } from './wire.ts'
+import { MAX_PACKET_FIELDS, PacketError } from './wire.ts'
 
 /** As the Go library of konnectivity v0.36 writes them. */
 const golden: readonly (readonly [string, SentPacket])[] = [
@@ -68,6 +68,14 @@ describe('packets', () => {
     ['a number where a payload belongs', '08022801'],
   ])('refuses %s', (_what, bytes) => {
     expect(() => unhex(bytes)).toThrow(PacketError)
+  })
+
+  it('refuses more fields than any packet has, in the packet and in what it carries', () => {
+    const part = '22020802'
+    expect(unhex(`0804${part.repeat(MAX_PACKET_FIELDS - 1)}`)).toMatchObject({ type: 'data', connectId: 2 })
+    expect(() => unhex(`0804${part.repeat(MAX_PACKET_FIELDS)}`)).toThrow(`more than ${MAX_PACKET_FIELDS} fields`)
+    const crowded = Buffer.concat([Buffer.from([8, 4, 0x22, 0x82, 0x01]), Buffer.alloc(130, '\x08\x02')])
+    expect(() => decodePacket(crowded)).toThrow(`more than ${MAX_PACKET_FIELDS} fields`)
   })
 
   it('refuses texts nobody could read', () => {

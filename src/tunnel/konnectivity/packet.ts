@@ -75,20 +75,18 @@ export function encodePacket(packet: Exclude<Packet, { type: 'unknown' }>): Uint
 /** Throws a `PacketError`. The data of the result shares the memory of `message`. */
 export function decodePacket(message: Buffer): Packet {
   const reader = new FieldReader(message)
-  const payloads = new Map<number, Buffer>()
+  // A message that comes twice is one whose fields are all of them, in order.
+  const parts: Buffer[][] = Array.from({ length: lastPayloadField + 1 }, () => [])
   let number = 0
   for (let field = reader.next(); field !== 0; field = reader.next()) {
     if (field === typeField) number = reader.integer()
-    else if (field >= 2 && field <= lastPayloadField) {
-      // A message that comes twice is one whose fields are all of them, in order.
-      const earlier = payloads.get(field)
-      const part = reader.bytes()
-      payloads.set(field, earlier === undefined ? part : Buffer.concat([earlier, part]))
-    } else reader.skip()
+    else if (field >= 2 && field <= lastPayloadField) parts[field]?.push(reader.bytes())
+    else reader.skip()
   }
   const [type, payloadField] = types[number] ?? []
   if (type === undefined || payloadField === undefined) return { type: 'unknown', number }
-  return decodePayload(type, new FieldReader(payloads.get(payloadField) ?? Buffer.alloc(0)))
+  const payload = parts[payloadField] ?? []
+  return decodePayload(type, new FieldReader(payload.length === 1 ? (payload[0] as Buffer) : Buffer.concat(payload)))
 }
 
 function encodePayload(packet: Exclude<Packet, { type: 'unknown' | 'data' }>): Buffer {

@@ -5,6 +5,9 @@ export class PacketError extends Error {
   override readonly name = 'PacketError'
 }
 
+/** Fields of a packet, or of what it carries. The longest has three; a later version may have some more. */
+export const MAX_PACKET_FIELDS = 64
+
 const WireType = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const
 /** Ten bytes carry 64 bits; an eleventh would mean nothing. */
 const maxVarintBytes = 10
@@ -13,6 +16,7 @@ export class FieldReader {
   readonly #bytes: Buffer
   #offset = 0
   #wireType = 0
+  #fields = 0
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
@@ -25,6 +29,8 @@ export class FieldReader {
     const field = Math.floor(key / 8)
     this.#wireType = key % 8
     if (field === 0) throw new PacketError('a field with the number 0')
+    this.#fields += 1
+    if (this.#fields > MAX_PACKET_FIELDS) throw new PacketError(`more than ${MAX_PACKET_FIELDS} fields`)
     return field
   }
 

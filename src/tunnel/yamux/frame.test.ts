@@ -1,8 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type NaiveFrame, naiveDecode, naiveFrame } from '../../../test/worlds/yamux-naive.ts'
+import { dataFrame, type NaiveFrame, naiveDecode, naiveFrame } from '../../../test/worlds/yamux-naive.ts'
 import { SessionError } from './errors.ts'
-import { FrameDecoder, writeHeader } from './frame.ts'
+import { FrameDecoder, type FrameHeader, writeHeader } from './frame.ts'
+import { FRAMES_PER_LOOK } from './limits.ts'
 
 const maxFrameBytes = 1_000
 
@@ -115,6 +116,20 @@ describe('FrameDecoder', () => {
       frames: [],
       error: { code: 'bad-frame', goAway: 'protocolError', message },
     })
+  })
+
+  it('stops between frames when its time is up, and reads the rest when it is passed in again', () => {
+    const frames = Array.from({ length: 3 * FRAMES_PER_LOOK + 1 }, (_, id) => dataFrame(id + 1, Buffer.from(`${id}`)))
+    const seen: number[] = []
+    const sink = { onHeader: ({ streamId }: FrameHeader) => void seen.push(streamId), onPayload: () => {} }
+    const decoder = new FrameDecoder(sink, 1_000)
+    let rounds = 0
+    for (let rest: Uint8Array | undefined = Buffer.concat(frames); rest !== undefined; rounds++) {
+      rest = decoder.push(rest, () => true)
+      expect(seen.length).toBeLessThanOrEqual((rounds + 1) * FRAMES_PER_LOOK)
+    }
+    expect([rounds, seen]).toEqual([4, frames.map((_, index) => index + 1)])
+    expect(decoder.atBoundary).toBe(true)
   })
 
   it('reads nothing after it was stopped', () => {

@@ -4,6 +4,7 @@
  * payload is looked at, and nothing after it is read.
  */
 import { offence } from './errors.ts'
+import { FRAMES_PER_LOOK } from './limits.ts'
 import { Flag, FRAME_HEADER_BYTES, FrameType, YAMUX_VERSION } from './wire.ts'
 
 /** A header as read. The decoder reuses one object: take what you need before you return. */
@@ -44,6 +45,7 @@ export class FrameDecoder {
   #partialBytes = 0
   #payloadLeft = 0
   #stopped = false
+  #headersSinceLook = 0
   readonly #header = { type: 0, flags: 0, streamId: 0, length: 0 }
 
   constructor(sink: FrameSink, maxFrameBytes: number) {
@@ -61,12 +63,24 @@ export class FrameDecoder {
     this.#stopped = true
   }
 
-  /** Throws a `SessionError` at the first header that breaks a rule. */
-  push(chunk: Uint8Array): void {
+  /**
+   * Throws a `SessionError` at the first header that breaks a rule. Asks from time to time, before a header, whether its time is
+   * up, and then returns what it has not read.
+   */
+  push(chunk: Uint8Array, isTimeUp: () => boolean = () => false): Uint8Array | undefined {
     let offset = 0
     while (offset < chunk.length && !this.#stopped) {
-      offset = this.#payloadLeft > 0 ? this.#pushPayload(chunk, offset) : this.#pushHeader(chunk, offset)
+      if (this.#payloadLeft > 0) offset = this.#pushPayload(chunk, offset)
+      else {
+        if (this.#headersSinceLook === FRAMES_PER_LOOK) {
+          this.#headersSinceLook = 0
+          if (isTimeUp()) return chunk.subarray(offset)
+        }
+        this.#headersSinceLook += 1
+        offset = this.#pushHeader(chunk, offset)
+      }
     }
+    return undefined
   }
 
   #pushPayload(chunk: Uint8Array, offset: number): number {

@@ -81,6 +81,9 @@ export const MAX_SKIPPED_IDS = 1_024
 /** Streams that were reset here for which late data is expected: those of the last moments, on a line of any length. */
 export const MAX_RESET_STREAMS = 1_024
 
+/** Frames, or messages, that are handled before the time is looked at: some tenths of a millisecond, whatever they hold. */
+export const FRAMES_PER_LOOK = 8
+
 /** How often a quiet peer is asked for a sign of life. */
 export const KEEPALIVE_INTERVAL_MS = 10_000
 

@@ -147,16 +147,21 @@ export class Session implements FrameSink, StreamHost {
     return stream
   }
 
-  /** Takes in bytes from the carrier, which must not change them any more. */
-  receive(chunk: Uint8Array): void {
-    if (this.#error !== undefined) return
+  /**
+   * Takes in bytes from the carrier, which must not change them any more. Where the time is up before all are read, what is left is
+   * returned, to be passed in again before anything else.
+   */
+  receive(chunk: Uint8Array, isTimeUp?: () => boolean): Uint8Array | undefined {
+    if (this.#error !== undefined) return undefined
     this.turnMs = this.#clock.monotonicMs()
     this.#keepalive.onBytes()
-    this.counters.receivedBytes += chunk.length
     try {
-      this.#decoder.push(chunk)
+      const rest = this.#decoder.push(chunk, isTimeUp)
+      this.counters.receivedBytes += chunk.length - (rest?.length ?? 0)
+      return rest
     } catch (error) {
       this.#fail(error)
+      return undefined
     }
   }
 
