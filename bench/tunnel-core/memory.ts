@@ -1,7 +1,8 @@
 /** Two sessions back to back in memory: what the state machine alone costs, without sockets or encryption. */
 import { systemClock } from '../../src/runtime/clock.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
-import { Session, type SessionHandler } from '../../src/tunnel/yamux/session.ts'
+import { Session } from '../../src/tunnel/yamux/session.ts'
+import type { SessionHandler } from '../../src/tunnel/yamux/session-options.ts'
 import type { Stream } from '../../src/tunnel/yamux/stream.ts'
 
 const chunk = Buffer.alloc(64 * 1024, 7)

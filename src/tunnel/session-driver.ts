@@ -11,7 +11,8 @@ import { TunnelStream } from './tunnel-stream.ts'
 import type { Budget } from './yamux/budget.ts'
 import { SessionError } from './yamux/errors.ts'
 import type { SessionLimits } from './yamux/limits.ts'
-import { Session, type SessionCounters, type SessionHandler } from './yamux/session.ts'
+import { Session } from './yamux/session.ts'
+import type { SessionCounters, SessionHandler } from './yamux/session-options.ts'
 import type { Stream } from './yamux/stream.ts'
 
 /** Payload gathered into one write: large enough to keep a link busy, small enough that a new stream soon has its turn. */

@@ -1,7 +1,7 @@
 /** Sessions in numbers. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Budget } from '../../tunnel/yamux/budget.ts'
-import type { SessionCounters } from '../../tunnel/yamux/session.ts'
+import type { SessionCounters } from '../../tunnel/yamux/session-options.ts'
 import type { SessionLimit } from './session-limits.ts'
 
 /** From the same rack to a satellite. */

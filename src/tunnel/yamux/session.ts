@@ -8,7 +8,7 @@
  */
 import type { Clock } from '../../runtime/clock.ts'
 import { TokenBucket } from '../../runtime/token-bucket.ts'
-import type { Account, Budget } from './budget.ts'
+import type { Account } from './budget.ts'
 import { Drain } from './drain.ts'
 import { offence, SessionError, StreamError } from './errors.ts'
 import { FrameDecoder, type FrameHeader, type FrameSink } from './frame.ts'
@@ -19,6 +19,7 @@ import { Outbox } from './outbox.ts'
 import { PeerLimits } from './peer-limits.ts'
 import type { WindowConditions } from './receive-window.ts'
 import { RemoteIds } from './remote-ids.ts'
+import type { SessionHandler, SessionOptions } from './session-options.ts'
 import { Stream, type StreamHost } from './stream.ts'
 import { StreamTable } from './stream-table.ts'
 import {
@@ -30,37 +31,6 @@ import {
   INITIAL_WINDOW_BYTES,
   MAX_STREAM_ID,
 } from './wire.ts'
-
-export interface SessionHandler {
-  /** The peer opened a stream: attach a handler now, accept it now or later, or reset it. */
-  onStream(stream: Stream): void
-  /** There is something to send. Called again only after `take` has been called. */
-  onSendable(): void
-  /** The peer accepts no new streams; those that exist go on. */
-  onGoAway(): void
-  /** A round trip was measured. */
-  onRoundTrip(rttMs: number): void
-  /** The session is over. Send what `take` still returns, then close the carrier. */
-  onEnd(error: SessionError): void
-}
-
-export interface SessionOptions {
-  /** Who dialled is the client and uses odd stream ids. */
-  readonly role: 'client' | 'server'
-  readonly clock: Pick<Clock, 'monotonicMs'>
-  readonly budget: Budget
-  readonly handler: SessionHandler
-  readonly limits?: Partial<SessionLimits>
-}
-
-/** Running totals, for metrics. */
-export interface SessionCounters {
-  readonly receivedBytes: number
-  readonly sentBytes: number
-  readonly openedStreams: number
-  readonly acceptedStreams: number
-  readonly refusedStreams: number
-}
 
 const goAwayTexts = { normal: 'no reason', protocolError: 'protocol error', internalError: 'internal error' }
 
