@@ -1,6 +1,14 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { MAX_FIELD_DEPTH, MAX_FIELDS_PER_LEVEL, REDACTED, redactFields, scrubText } from './redaction.ts'
+import {
+  MAX_FIELD_DEPTH,
+  MAX_FIELDS_PER_LEVEL,
+  MAX_LOGGED_LINE_CHARACTERS,
+  MAX_LOGGED_TEXT_CHARACTERS,
+  REDACTED,
+  redactFields,
+  scrubText,
+} from './redaction.ts'
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJzeXN0ZW06bm9kZTplMSJ9.c2lnbmF0dXJl-_0'
 const KEY_BODY = 'MHcCAQEEIKj0o7yWn0dXQ3G3'
@@ -103,7 +111,40 @@ describe('redactFields', () => {
   })
 })
 
+describe('redactFields of long texts', () => {
+  it('tells the beginning of each, and how much is left out', () => {
+    const agent = 'x'.repeat(MAX_LOGGED_TEXT_CHARACTERS + 7)
+    const err = new Error(agent)
+    const { agent: shown, err: described } = redactFields({ agent, err })
+    expect(shown).toBe(`${agent.slice(7)}[7 more characters]`)
+    expect(described).toMatchObject({ message: shown })
+    expect(redactFields({ agent: agent.slice(7) })).toEqual({ agent: agent.slice(7) })
+  })
+
+  it('has an end for all of them together, whatever they stand in', () => {
+    const texts = Array.from({ length: 50 }, () => '€'.repeat(MAX_LOGGED_TEXT_CHARACTERS))
+    const line = JSON.stringify(
+      redactFields({ texts, map: new Map([['a', texts]]), err: new Error('y', { cause: texts }) }),
+    )
+    expect(line.match(/€/g)).toHaveLength(MAX_LOGGED_LINE_CHARACTERS)
+  })
+})
+
 describe('scrubText', () => {
+  it.each([
+    ['what looks like schemes', 'a-'],
+    ['beginnings of keys', '-----BEGIN PRIVATE KEY-----'],
+    ['beginnings of tokens', '-eyJaaaaa'],
+    ['beginnings of headers', 'authorization: '],
+    ['beginnings of bearer tokens', 'bearer '],
+    ['beginnings of URLs', 'a://b:'],
+    ['single words', 'BEGIN PRIVATE KEY '],
+  ])('is done with megabytes of %s before anybody notices', (_what, piece) => {
+    // Whatever is quadratic in the text would not come to an end here.
+    const text = piece.repeat(2_000_000 / piece.length)
+    expect(scrubText(text).length).toBeLessThanOrEqual(2 * text.length)
+  })
+
   it.each([
     ['a JWT', `got ${JWT} from peer`, JWT],
     ['a JWT behind a hash', `token ab12.${JWT}`, 'eyJzdWIi'],
