@@ -6,8 +6,9 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Counter, type Registry } from 'prom-client'
 import { formatAddress, type ListenAddress, listen } from '../network/listen.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { type BoundedHttpLimits, createBoundedHttp } from '../telemetry/bounded-http.ts'
 import { type HealthChecks, type HealthQuestion, renderHealth } from '../telemetry/health.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { type BoundedHttpLimits, createBoundedHttp } from './bounded-http.ts'
 import {
   HEALTH_HEADERS_TIMEOUT_MS,
   HEALTH_IDLE_TIMEOUT_MS,
@@ -17,12 +18,11 @@ import {
   MAX_HEALTH_HEADER_BYTES,
   MAX_HEALTH_HEADERS,
   MAX_HEALTH_TARGET_CHARS,
-} from '../telemetry/health-limits.ts'
-import type { Logger } from '../telemetry/logger.ts'
-import { SharedRendering } from '../telemetry/shared-rendering.ts'
+} from './health-limits.ts'
 import { HttpDrain } from './http-drain.ts'
 import type { Part, RunningPart } from './lifecycle.ts'
 import type { SafetyNet } from './safety-net.ts'
+import { SharedRendering } from './shared-rendering.ts'
 
 const defaultLimits: BoundedHttpLimits = {
   maxConnections: MAX_HEALTH_CONNECTIONS,

@@ -1,7 +1,7 @@
 /** An HTTP server beside the main work of a process, for few and brief requests: nobody can hold its places or fill its memory. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { SafetyNet } from '../process/safety-net.ts'
 import { ConnectionPlaces } from './connection-places.ts'
+import type { SafetyNet } from './safety-net.ts'
 
 /** How often the limits of time are looked at, and so how far they may be exceeded. Node's own interval is longer than they are. */
 export const BOUNDED_HTTP_CHECK_MS = 500
