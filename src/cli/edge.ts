@@ -1,6 +1,7 @@
 /**
  * `causeway edge`: the agent on a node, and `causeway edge join`: only its first step.
  */
+
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import type { EdgeNetworkSettings } from '../edge/compose.ts'
@@ -14,6 +15,7 @@ import { ControlSocket } from '../process/control-socket.ts'
 import { HealthServer } from '../process/health-server.ts'
 import type { Part } from '../process/lifecycle.ts'
 import { SafetyNet } from '../process/safety-net.ts'
+import { systemRandom } from '../runtime/random.ts'
 import { HealthChecks } from '../telemetry/health.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import { createRoleRegistry } from '../telemetry/metrics.ts'
@@ -102,7 +104,7 @@ async function runJoin(context: CommandContext, config: EdgeConfig): Promise<voi
       fallbackNode: hostname().toLowerCase(),
       token: await tokenSource(config.tokenFile),
       clock,
-      random: Math.random,
+      random: systemRandom.fraction,
       dial: createHubDial(clock, edgeNetworkSettings(config, context.environment)),
       progress: (progress) => context.stderr.write(progressLine(progress)),
     })

@@ -2,6 +2,7 @@
  * `causeway edge --konnectivity-server`: the edge as an agent of stock konnectivity servers. It joins no hub; who it is, is for
  * those servers to judge.
  */
+
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -12,6 +13,7 @@ import { formatAddress } from '../network/listen.ts'
 import { ControlSocket } from '../process/control-socket.ts'
 import { HealthServer } from '../process/health-server.ts'
 import { SafetyNet } from '../process/safety-net.ts'
+import { systemRandom } from '../runtime/random.ts'
 import { HealthChecks } from '../telemetry/health.ts'
 import { componentLogger } from '../telemetry/logger.ts'
 import { createRoleRegistry } from '../telemetry/metrics.ts'
@@ -52,6 +54,7 @@ export async function runKonnectivityAgent(context: CommandContext, config: Edge
     agentId: randomUUID(),
     identifiers: `host=${encodeURIComponent(node)}`,
     clock: net.timers(clock),
+    random: systemRandom.fraction,
     net,
     budget: new Budget(),
     logger: componentLogger(logger, 'konnectivity'),

@@ -38,6 +38,21 @@ describe('backoff', () => {
     expect(backoff.next(BACKOFF_RESET_MS + BACKOFF_MAX_MS + BACKOFF_RESET_MS)).toBe(BACKOFF_FIRST_MS)
   })
 
+  it('starts anew after a success', () => {
+    const backoff = new Backoff(() => 1)
+    backoff.next(0)
+    backoff.reset()
+    expect(backoff.next(0)).toBe(BACKOFF_FIRST_MS)
+  })
+
+  it('can grow otherwise, and leave a share to chance', () => {
+    const steps = { firstMs: 1_000, maxMs: 3_000, factor: 1.5, shares: [1, 1.1] } as const
+    const shortest = new Backoff(() => 0, steps)
+    expect(Array.from({ length: 5 }, () => shortest.next(0))).toEqual([1_000, 1_500, 2_250, 3_000, 3_000])
+    const longest = new Backoff(() => 1, steps)
+    expect(Array.from({ length: 5 }, () => longest.next(0))).toEqual([1_100, 1_650, 2_475, 3_300, 3_300])
+  })
+
   it('waits as long as the server asks, within reason', () => {
     const backoff = new Backoff(() => 1)
     expect(backoff.next(0, 10_000)).toBe(10_000)

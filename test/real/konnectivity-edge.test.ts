@@ -1,14 +1,15 @@
 /** Our edge as an agent of the stock server, in both modes of it. */
+
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Registry } from 'prom-client'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Backoff } from '../../src/edge/konnectivity/backoff.ts'
 import { KonnectivityAgent } from '../../src/edge/konnectivity/konnectivity-agent.ts'
 import { createKonnectivityMetrics } from '../../src/edge/konnectivity/metrics.ts'
 import { certificatePem } from '../../src/identity/certificate.ts'
 import type { RunningPart } from '../../src/process/lifecycle.ts'
 import { ManualClock, systemClock } from '../../src/runtime/clock.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { OpenError } from '../../src/tunnel/open-error.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
@@ -93,7 +94,8 @@ async function startEdge({ port, tls }: Pick<StockServer, 'port' | 'tls'>, allow
     budget: new Budget(),
     logger,
     metrics: createKonnectivityMetrics(registry),
-    backoff: new Backoff(50, 200),
+    backoff: { firstMs: 50, maxMs: 200 },
+    random: systemRandom.fraction,
     dial: (address, { signal }) => {
       if (allowed === undefined || address === `127.0.0.1:${allowed}`) return dialAnything(address, signal)
       return Promise.reject(new OpenError('denied', `${address} is not a destination of this edge`))

@@ -17,7 +17,7 @@ import type { KubeObject } from '../../src/kube/objects.ts'
 import { type Notification, Reflector, type ReflectorSource } from '../../src/kube/reflector/reflector.ts'
 import { ApiError } from '../../src/kube/status/status.ts'
 import { WireError } from '../../src/protobuf/wire-error.ts'
-import { UNREADABLE_BACKOFF } from '../../src/runtime/backoff.ts'
+import { BACKOFF_MAX_MS } from '../../src/runtime/backoff.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
 
@@ -250,7 +250,7 @@ describeReal('reflector', () => {
     for await (const change of new Reflector(own.resource(leases).in(namespace), { clock }).notifications(
       stop.signal,
     )) {
-      if (change.type === 'failed') expect(change.retryInMs).toBeGreaterThanOrEqual(UNREADABLE_BACKOFF.minMs)
+      if (change.type === 'failed') expect(change.retryInMs).toBeGreaterThanOrEqual(BACKOFF_MAX_MS)
       if (change.type === 'failed') told.push(`failed ${change.kind}`)
       else told.push(change.type === 'synced' ? 'synced' : `${change.type} ${change.object.metadata?.name}`)
       if (told.at(-1) === 'synced' && told.length === 2) await all.create({ metadata: { name: 'poison' } })

@@ -108,6 +108,7 @@ describe('the checker, on planted sources', () => {
     "import { setTimeout } from 'node:timers/promises'",
     'AbortSignal.timeout(1)',
     'process.exit(1)',
+    'Math.random()',
     "new URLSearchParams('a=1')",
     "new URL(text).searchParams.get('a')",
     "parseQuery('a=1')",

@@ -52,7 +52,14 @@ interface Ban {
 const onlyTheClock = (path: string): boolean => path === 'src/runtime/clock.ts'
 const USE_THE_CLOCK = 'take a Clock (src/runtime/clock.ts), so that tests move time by hand'
 
+const onlyChance = (path: string): boolean => path === 'src/runtime/random.ts'
+
 const BANS: readonly Ban[] = [
+  {
+    pattern: /\bMath\.random\b/g,
+    allowedIn: onlyChance,
+    reason: 'take a Random, or its fraction (src/runtime/random.ts), so that tests can foretell it',
+  },
   { pattern: /\bDate\.now\b/g, allowedIn: onlyTheClock, reason: USE_THE_CLOCK },
   { pattern: /\bnew Date\(\s*\)/g, allowedIn: onlyTheClock, reason: USE_THE_CLOCK },
   { pattern: /\bperformance\.now\b/g, allowedIn: onlyTheClock, reason: USE_THE_CLOCK },

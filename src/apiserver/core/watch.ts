@@ -2,12 +2,14 @@
  * One watch: initial events if they are wanted, then every change that concerns the client, then bookmarks so that it can
  * resume. An object that enters or leaves the selection appears and disappears, whatever really happened to it.
  */
+
 import type { KubeObject } from '../../kube/objects.ts'
 import { isTooManyRequests } from '../../kube/status/predicates.ts'
 import { resourceExpired } from '../../kube/status/request-errors.ts'
 import { ApiError } from '../../kube/status/status.ts'
 import { toHttp } from '../../kube/status/to-http.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { systemRandom } from '../../runtime/random.ts'
 import { Turns } from '../../runtime/turns.ts'
 import type { Store } from '../storage/store.ts'
 import { CompactedError, FutureRevisionError, StoreUnavailableError } from '../storage/store-errors.ts'
@@ -242,5 +244,5 @@ function isExpected(error: unknown): boolean {
 
 function watchTimeoutMs(seconds: number | undefined): number {
   if (seconds !== undefined && seconds > 0) return seconds * 1000
-  return MIN_WATCH_TIMEOUT_MS * (1 + Math.random())
+  return MIN_WATCH_TIMEOUT_MS * (1 + systemRandom.fraction())
 }

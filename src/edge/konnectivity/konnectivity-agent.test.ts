@@ -13,7 +13,6 @@ import type { Packet } from '../../tunnel/konnectivity/packet.ts'
 import { GrpcPacketPort } from '../../tunnel/konnectivity/packet-port.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import { Budget } from '../../tunnel/yamux/budget.ts'
-import { Backoff } from './backoff.ts'
 import { KonnectivityAgent } from './konnectivity-agent.ts'
 import { createKonnectivityMetrics } from './metrics.ts'
 
@@ -72,7 +71,7 @@ async function world(names: readonly string[], count = String(names.length)) {
     budget: new Budget(),
     logger: createLogger({ level: 'fatal', format: 'json', clock, destination: { write: () => {} } }),
     metrics: createKonnectivityMetrics(registry),
-    backoff: new Backoff(1_000, 10_000, () => 0),
+    random: () => 0,
     dial: (address) => Promise.reject(new OpenError('denied', `${address} is not a destination of this edge`)),
   })
   const running = await agent.start(new AbortController().signal)

@@ -2,11 +2,12 @@
  * The edge as an agent of stock konnectivity servers, which stand behind one name. It connects again and again until it has met
  * as many servers as they say there are, and serves what each dials.
  */
+
 import type { Duplex } from 'node:stream'
 import type { ListenAddress } from '../../network/listen.ts'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
+import { Backoff, type BackoffSteps } from '../../runtime/backoff.ts'
 import { openErrorFrom } from '../../tunnel/open-error.ts'
-import { Backoff } from './backoff.ts'
 import type { KonnectivityMetrics } from './metrics.ts'
 import { greetServer, type ServerLink, type ServerLinkOptions } from './server-link.ts'
 import type { ServerTls } from './server-socket.ts'
@@ -15,6 +16,19 @@ import type { ServerTls } from './server-socket.ts'
 export const AGENT_DIAL_TIMEOUT_MS = 5_000
 /** How often an idle link is looked at while the edge stops. */
 export const DRAIN_POLL_MS = 100
+
+/** Between attempts that worked, and after the first that did not: as stock agents do, so that a server meets nothing new. */
+export const SYNC_INTERVAL_MS = 1_000
+/** Never longer than this, so that a server that comes back is found soon. */
+export const SYNC_INTERVAL_CAP_MS = 10_000
+
+/** Half as long again each time, and a tenth left to chance, so that the agents of a site do not come all at once. */
+export const AGENT_BACKOFF: BackoffSteps = {
+  firstMs: SYNC_INTERVAL_MS,
+  maxMs: SYNC_INTERVAL_CAP_MS,
+  factor: 1.5,
+  shares: [1, 1.1],
+}
 
 export interface KonnectivityAgentOptions
   extends Pick<ServerLinkOptions, 'clock' | 'net' | 'budget' | 'logger' | 'agentId'> {
@@ -28,13 +42,16 @@ export interface KonnectivityAgentOptions
     address: string,
     options: { readonly deadlineMs: number; readonly signal: AbortSignal },
   ) => Promise<Duplex>
-  /** Between attempts; see `Backoff`. */
-  readonly backoff?: Backoff
+  /** Between attempts; other than stock agents have, for tests. */
+  readonly backoff?: BackoffSteps
+  /** Draws from [0, 1). */
+  readonly random: () => number
 }
 
 export class KonnectivityAgent implements Part {
   readonly name = 'konnectivity agent'
   readonly #options: KonnectivityAgentOptions
+  readonly #steps: BackoffSteps
   readonly #backoff: Backoff
   /** By the name of the server. */
   readonly #links = new Map<string, ServerLink>()
@@ -45,7 +62,8 @@ export class KonnectivityAgent implements Part {
 
   constructor(options: KonnectivityAgentOptions) {
     this.#options = options
-    this.#backoff = options.backoff ?? new Backoff()
+    this.#steps = options.backoff ?? AGENT_BACKOFF
+    this.#backoff = new Backoff(options.random, this.#steps)
   }
 
   get connectedServers(): number {
@@ -89,12 +107,13 @@ export class KonnectivityAgent implements Part {
       let delayMs: number
       try {
         if (!this.#isDraining && !this.#isComplete) await this.#connectOnce(signal)
-        delayMs = this.#backoff.reset()
+        this.#backoff.reset()
+        delayMs = this.#steps.firstMs
       } catch (error) {
         if (signal.aborted) return
-        delayMs = this.#backoff.next()
+        delayMs = this.#backoff.next(clock.monotonicMs())
         metrics.connects.inc({ result: 'failed' })
-        logger.warn({ server, err: error, retryInMs: Math.round(delayMs) }, 'cannot connect to a konnectivity server')
+        logger.warn({ server, err: error, retryInMs: delayMs }, 'cannot connect to a konnectivity server')
       }
       await clock.sleep(delayMs, signal).catch(() => {})
     }

@@ -2,8 +2,10 @@
  * Opens connections from the cloud into the networks of nodes: chooses who may carry one, and tries the live routes of those.
  * A failure leads to another route only where it says that nobody has dialled: what a destination answered is final.
  */
+
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../runtime/clock.ts'
+import { systemRandom } from '../../runtime/random.ts'
 import { OpenError, openErrorFrom } from '../../tunnel/open-error.ts'
 import type { RefusalCode } from '../../tunnel/prelude/answer.ts'
 import { type Destination, type DestinationHost, formatDestination, parseHost } from './destination.ts'
@@ -57,7 +59,7 @@ export class RouteDialer {
 
   constructor(options: RouteDialerOptions) {
     this.#options = options
-    this.#random = options.random ?? Math.random
+    this.#random = options.random ?? systemRandom.fraction
     this.#known = new KnownAnswers(options.clock)
   }
 

@@ -25,6 +25,7 @@
  */
 
 import { Backoff, UNREADABLE_BACKOFF } from '../../runtime/backoff.ts'
+import { systemRandom } from '../../runtime/random.ts'
 import type { ListQuery, WatchQuery } from '../client/options.ts'
 import type { KubeList, KubeObject, WatchEvent } from '../objects.ts'
 import { problemWithEvent, problemWithPage } from './checks.ts'
@@ -81,7 +82,7 @@ export class ReflectorCore<T extends KubeObject> {
 
   constructor(options: ReflectorCoreOptions<T> = {}) {
     this.#selection = options.selection ?? {}
-    this.#random = options.random ?? Math.random
+    this.#random = options.random ?? systemRandom.fraction
     this.#backoff = new Backoff(this.#random)
     this.#unreadableBackoff = new Backoff(this.#random, UNREADABLE_BACKOFF)
     this.#isNotNewer = options.comparableVersions === false ? (version, known) => version === known : isNotNewer

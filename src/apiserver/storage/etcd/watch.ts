@@ -2,12 +2,20 @@
  * A watch that outlives its connection: it knows up to which revision everything has been delivered, and a new stream
  * begins right behind it. Etcd answers in whole revisions, apart from what it splits into fragments on our request.
  */
+import { Backoff, type BackoffSteps } from '../../../runtime/backoff.ts'
 import type { Clock } from '../../../runtime/clock.ts'
+import { systemRandom } from '../../../runtime/random.ts'
 import { CompactedError, StoreUnavailableError } from '../store-errors.ts'
-import { Backoff } from './backoff.ts'
 import type { EtcdClient, EtcdStream } from './client.ts'
 import type { Output } from './codec.ts'
 import { type EVENT, WATCH, type WATCH_REQUEST, type WATCH_RESPONSE } from './messages.ts'
+
+/** The first wait is at most this long: a lost connection is often back at once. */
+export const MIN_BACKOFF_MS = 100
+/** No wait is longer: watchers should hear of a recovered etcd within seconds. */
+export const MAX_BACKOFF_MS = 5_000
+
+const WATCH_BACKOFF: BackoffSteps = { firstMs: MIN_BACKOFF_MS, maxMs: MAX_BACKOFF_MS }
 
 export type EtcdEvent = Output<typeof EVENT>
 
@@ -51,7 +59,7 @@ export class EtcdWatch {
    * whether the changes behind a revision are still all there; and StoreUnavailableError when the client is closed.
    */
   async *run(checkReach: (revision: number) => Promise<void>, signal: AbortSignal): AsyncGenerator<EtcdEvents, void> {
-    const backoff = new Backoff(this.#clock)
+    const backoff = new Backoff(systemRandom.fraction, WATCH_BACKOFF)
     while (!signal.aborted) {
       try {
         await checkReach(this.#position)
@@ -64,7 +72,8 @@ export class EtcdWatch {
         if (error instanceof CompactedError) throw error
         if (this.#client.closed) throw new StoreUnavailableError('the store is closed')
       }
-      await backoff.wait(signal)
+      // An abort ends the wait, and the loop sees it.
+      await this.#clock.sleep(backoff.next(this.#clock.monotonicMs()), signal).catch(() => undefined)
     }
   }
 
