@@ -26,7 +26,7 @@ export interface BoundedHttpOptions {
   readonly net: SafetyNet
   /** Hears of every connection that had to make room for a newer one. */
   readonly connectionCut?: () => void
-  serve(request: IncomingMessage, response: ServerResponse): void | Promise<void>
+  readonly serve: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 }
 
 export function createBoundedHttp({ limits, net, connectionCut, serve }: BoundedHttpOptions): Server {
@@ -54,7 +54,7 @@ export function createBoundedHttp({ limits, net, connectionCut, serve }: Bounded
       response.end(refusal.text)
     }),
   )
-  new ConnectionPlaces(server, limits.maxConnections, connectionCut ?? (() => {}))
+  new ConnectionPlaces(limits.maxConnections, connectionCut ?? (() => {})).watch(server)
   return server
 }
 

@@ -11,10 +11,14 @@ export class ConnectionPlaces {
   /** With the answers that are not sent yet; who asked last stands last. */
   readonly #connections = new Map<Socket, Set<ServerResponse>>()
 
-  /** Must be made before the server takes its first connection. `cut` hears of every connection that had to go. */
-  constructor(server: Server, max: number, cut: () => void) {
+  /** `cut` hears of every connection that had to go. */
+  constructor(max: number, cut: () => void) {
     this.#max = max
     this.#cut = cut
+  }
+
+  /** Before the server takes its first connection. */
+  watch(server: Server): void {
     server.prependListener('connection', (socket: Socket) => this.#take(socket))
     server.prependListener('request', (request, response) => this.#asked(request, response))
   }

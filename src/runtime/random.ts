@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 
 export interface Random {
   /** Bytes that nobody can guess. */
-  bytes(count: number): Buffer
+  readonly bytes: (count: number) => Buffer
   /** From 0 up to but not including 1; for spreading waits, not for secrets. */
-  fraction(): number
+  readonly fraction: () => number
 }
 
 export const systemRandom: Random = { bytes: (count) => randomBytes(count), fraction: () => Math.random() }

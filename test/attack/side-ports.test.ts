@@ -91,7 +91,7 @@ describe('the port for health and metrics', () => {
 
   it('answers a probe while every place is held by clients that do not read', async () => {
     const { at, registry } = await startHealth({ maxConnections: 4 })
-    new Gauge({ name: 'causeway_test_wide', help: 'x'.repeat(8 * 1024 * 1024), registers: [registry] })
+    registry.registerMetric(new Gauge({ name: 'causeway_test_wide', help: 'x'.repeat(8 * 1024 * 1024), registers: [] }))
     for (let place = 0; place < 4; place++) {
       const socket = await open(at, 'GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n')
       await once(socket, 'readable')
@@ -126,7 +126,7 @@ describe('the port for health and metrics', () => {
     const { at, registry } = await startHealth()
     let rendered = 0
     const collect = (): void => void rendered++
-    new Gauge({ name: 'causeway_test_scrapes', help: 'x', registers: [registry], collect })
+    registry.registerMetric(new Gauge({ name: 'causeway_test_scrapes', help: 'x', registers: [], collect }))
     const scrapers: Socket[] = []
     for (let scraper = 0; scraper < 100; scraper++) scrapers.push(await open(at))
     const answers = scrapers.map((socket) => once(socket, 'data'))
