@@ -29,7 +29,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   identity: ['runtime', 'network'],
   kube: ['runtime', 'protobuf'],
   http: ['runtime', 'telemetry', 'network', 'process', 'identity'],
-  tunnel: ['runtime', 'protocol', 'network', 'process'],
+  tunnel: ['runtime', 'protobuf', 'protocol', 'network', 'process'],
   apiserver: FOUNDATIONS,
   hub: FOUNDATIONS,
   edge: FOUNDATIONS,

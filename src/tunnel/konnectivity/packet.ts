@@ -1,5 +1,7 @@
 /** The packets of konnectivity (apiserver-network-proxy v0.36), which both of its services carry in both directions. */
-import { FieldReader, FieldWriter, PacketError } from './wire.ts'
+import { ForwardWriter } from '../../protobuf/forward-writer.ts'
+import { WireError } from '../../protobuf/wire-error.ts'
+import { FieldReader, PacketError } from './wire.ts'
 
 /** Text from a peer that goes into logs and answers; longer ones are cut. */
 export const MAX_PACKET_TEXT_CHARACTERS = 1024
@@ -64,16 +66,25 @@ const dataField = 3
 export function encodePacket(packet: Exclude<Packet, { type: 'unknown' }>): Uint8Array[] {
   const number = types.findIndex(([type]) => type === packet.type)
   const payloadField = types[number]?.[1] ?? 0
-  const head = new FieldWriter().number(typeField, number)
+  const head = new ForwardWriter().number(typeField, number)
   if (packet.type !== 'data') return [head.block(payloadField, encodePayload(packet)).finish()]
   const { connectId, data } = packet
-  const inner = new FieldWriter().number(1, connectId).blockHead(dataField, data.length).finish()
+  const inner = new ForwardWriter().number(1, connectId).blockHead(dataField, data.length).finish()
   head.blockHead(payloadField, inner.length + data.length)
   return [Buffer.concat([head.finish(), inner]), data]
 }
 
 /** Throws a `PacketError`. The data of the result shares the memory of `message`. */
 export function decodePacket(message: Buffer): Packet {
+  try {
+    return readPacket(message)
+  } catch (error) {
+    if (error instanceof WireError) throw new PacketError(error.message, { cause: error })
+    throw error
+  }
+}
+
+function readPacket(message: Buffer): Packet {
   const reader = new FieldReader(message)
   // A message that comes twice is one whose fields are all of them, in order.
   const parts: Buffer[][] = Array.from({ length: lastPayloadField + 1 }, () => [])
@@ -90,7 +101,7 @@ export function decodePacket(message: Buffer): Packet {
 }
 
 function encodePayload(packet: Exclude<Packet, { type: 'unknown' | 'data' }>): Buffer {
-  const writer = new FieldWriter()
+  const writer = new ForwardWriter()
   switch (packet.type) {
     case 'dial-request':
       return writer.text(1, packet.protocol).text(2, packet.address).number(3, packet.random).finish()
