@@ -14,12 +14,21 @@ export class TokenBucket {
 
   /** Takes one token; false when the rate is exceeded. A clock that stands still or goes back fills nothing. */
   take(nowMs: number): boolean {
-    if (nowMs > this.#filledMs) {
-      this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#filledMs) * this.#perSecond) / 1000)
-      this.#filledMs = nowMs
-    }
+    this.#fill(nowMs)
     if (this.#tokens < 1) return false
     this.#tokens -= 1
     return true
+  }
+
+  /** How long until there is a token; 0 where there is one. */
+  waitMs(nowMs: number): number {
+    this.#fill(nowMs)
+    return this.#tokens >= 1 ? 0 : ((1 - this.#tokens) * 1000) / this.#perSecond
+  }
+
+  #fill(nowMs: number): void {
+    if (nowMs <= this.#filledMs) return
+    this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#filledMs) * this.#perSecond) / 1000)
+    this.#filledMs = nowMs
   }
 }

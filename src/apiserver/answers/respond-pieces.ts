@@ -2,15 +2,17 @@
  * Sends a body that is made piece by piece, as fast as the client reads it. What is short is sent as a whole, with its
  * length; what is long is compressed on the way where the client takes that.
  */
+
 import { createGzip } from 'node:zlib'
 import { drained } from '../../http/body/drained.ts'
 import type { ResponseHeaders, ResponseStream } from '../../http/server/exchange.ts'
+import { COMPRESSION_THRESHOLD_BYTES } from '../../kube/compression.ts'
 import type { Turns } from '../../runtime/turns.ts'
 import type { RequestContext } from '../chain/handler.ts'
-import { acceptsGzip, compressedHeaders, GZIP_LEVEL, MIN_GZIP_BYTES, respond, respondStream } from './respond.ts'
+import { compressedHeaders, GZIP_LEVEL, respond, respondStream, wantsGzip } from './respond.ts'
 
 /** About as much as a socket takes at once, and as much as makes compression worth it. */
-const pieceBytes = MIN_GZIP_BYTES
+const pieceBytes = COMPRESSION_THRESHOLD_BYTES
 
 type Pieces = AsyncIterable<Buffer> | Iterable<Buffer>
 
@@ -29,7 +31,7 @@ export async function respondPieces(
       await respond(context, 200, headers, chunk)
       return
     }
-    stream ??= acceptsGzip(context) ? gzipStream(context, headers) : plainStream(context, headers, bytes)
+    stream ??= wantsGzip(context) ? gzipStream(context, headers) : plainStream(context, headers, bytes)
     if (!stream.write(chunk)) await stream.drained()
     if (turns.isOver) await turns.next()
   }

@@ -1,12 +1,12 @@
 /** Sends what a handler decided: the headers of the request's life, its warnings, compression where it pays. */
+
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { ResponseHeaders, ResponseStream } from '../../http/server/exchange.ts'
 import { legalHeaders } from '../../http/server/legal-headers.ts'
+import { acceptsGzip, COMPRESSION_THRESHOLD_BYTES } from '../../kube/compression.ts'
 import type { RequestContext } from '../chain/handler.ts'
 
-/** Below this size compression costs more than it saves; API servers use the same border. */
-export const MIN_GZIP_BYTES = 128 * 1024
 /** All warnings of one response together; beyond it each is cut to `MAX_CUT_WARNING_CHARACTERS`. */
 export const MAX_WARNING_CHARACTERS = 4096
 export const MAX_CUT_WARNING_CHARACTERS = 256
@@ -22,7 +22,7 @@ export async function respond(
   body: Buffer,
 ): Promise<void> {
   const all = headersOf(context, headers)
-  if (body.length < MIN_GZIP_BYTES || !acceptsGzip(context)) {
+  if (body.length <= COMPRESSION_THRESHOLD_BYTES || !wantsGzip(context)) {
     send(context, status, all, body)
     return
   }
@@ -51,9 +51,8 @@ function headersOf(context: RequestContext, headers: ResponseHeaders): ResponseH
   return legalHeaders({ ...context.responseHeaders, ...headers, ...warningHeaders(context) })
 }
 
-export function acceptsGzip({ exchange }: RequestContext): boolean {
-  const accepted = exchange.headers.get('accept-encoding') ?? ''
-  return accepted.split(',').some((coding) => coding.split(';')[0]?.trim() === 'gzip')
+export function wantsGzip({ exchange }: RequestContext): boolean {
+  return acceptsGzip(exchange.headers.get('accept-encoding') ?? '')
 }
 
 function warningHeaders({ warnings }: RequestContext): ResponseHeaders {

@@ -1,14 +1,6 @@
-/** gzip as kube-apiserver does it: for whom, from what size on, and how hard. */
+/** gzip on bodies that pass: undone before they are read, done again for clients that want it. */
 import { pipeline, type Readable } from 'node:stream'
 import { constants, createGunzip, createGzip, type Gzip } from 'node:zlib'
-
-/** Bodies of up to this size are sent as they are, as kube-apiserver does: compressing them saves little. */
-export const COMPRESSION_THRESHOLD_BYTES = 128 * 1024
-
-/** Only the plain word counts, without weights: that is how kube-apiserver reads the header. */
-export function acceptsGzip(acceptEncoding: string): boolean {
-  return acceptEncoding.split(',').some((word) => word.trim() === 'gzip')
-}
 
 /** The body without its Content-Encoding, which must be a readable one. */
 export function decompressed(body: Readable, contentEncoding: string): Readable {

@@ -4,7 +4,8 @@
  * others hold the memory the client is told to come again, since one wrong list could stay with it for hours.
  */
 import { Readable } from 'node:stream'
-import { acceptsGzip, COMPRESSION_THRESHOLD_BYTES, compressed, decompressed } from './compression.ts'
+import { acceptsGzip, COMPRESSION_THRESHOLD_BYTES } from '../../kube/compression.ts'
+import { compressed, decompressed } from './compression.ts'
 import type { AnswerHead, FilteredBody } from './filter-plan.ts'
 
 /** The kinds that are filtered take 1 to 4 KiB an object in JSON: room for more of them than one cluster may have. */

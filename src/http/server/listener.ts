@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { MAX_CHAIN_LENGTH } from '../../identity/verify.ts'
+import { presentedCertificates } from '../../identity/peer.ts'
 import { type ListenAddress, listen } from '../../network/listen.ts'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { SafetyNet } from '../../process/safety-net.ts'
@@ -282,15 +282,4 @@ function peerOf(socket: TLSSocket): Peer {
     peers.set(socket, peer)
   }
   return peer
-}
-
-/** Not parsed by us yet: most clients present none, and one that presents garbage must not get further than a 401. */
-function presentedCertificates(socket: TLSSocket): Buffer[] {
-  const chain: Buffer[] = []
-  let next = socket.getPeerX509Certificate()
-  while (next !== undefined && chain.length < MAX_CHAIN_LENGTH) {
-    chain.push(next.raw)
-    next = next.issuerCertificate
-  }
-  return chain
 }

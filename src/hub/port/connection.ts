@@ -1,6 +1,5 @@
 /** What the hub knows of a connection once its TLS handshake is done, and which cluster it is about. */
 import type { TLSSocket } from 'node:tls'
-import { MAX_CHAIN_LENGTH } from '../../identity/verify.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { Refusal } from '../refusal.ts'
 
@@ -47,13 +46,3 @@ export interface OpenConnection {
 
 /** Takes a connection over. */
 export type ConnectionHandler = (connection: HubConnection) => OpenConnection
-
-export function presentedCertificates(socket: TLSSocket): Buffer[] {
-  const chain: Buffer[] = []
-  let next = socket.getPeerX509Certificate()
-  while (next !== undefined && chain.length < MAX_CHAIN_LENGTH) {
-    chain.push(next.raw)
-    next = next.issuerCertificate
-  }
-  return chain
-}

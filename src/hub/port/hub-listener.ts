@@ -2,22 +2,23 @@
  * A TLS port of the hub. It bounds connections and handshakes, finds the cluster a client came for, and hands the decrypted
  * connection to what the client asked to speak. Client certificates are asked for and never judged here: peer-check.ts does.
  */
+
 import { createServer as createPort, type Server as Port, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls'
+import { presentedCertificates } from '../../identity/peer.ts'
 import { formatAddress, type ListenAddress, listen } from '../../network/listen.ts'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { SafetyNet } from '../../process/safety-net.ts'
 import { SESSION_PROTOCOL } from '../../protocol/versions.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { Refusal } from '../refusal.ts'
-import {
-  type ChooseDoor,
-  type ClusterDoor,
-  type ConnectionHandler,
-  type HubConnection,
-  type OpenConnection,
-  presentedCertificates,
-  type ServerIdentity,
+import type {
+  ChooseDoor,
+  ClusterDoor,
+  ConnectionHandler,
+  HubConnection,
+  OpenConnection,
+  ServerIdentity,
 } from './connection.ts'
 import type { ConnectionLimits, Ticket } from './connection-limits.ts'
 import { refusalResponse } from './http-message.ts'

@@ -1,5 +1,6 @@
 /** Keeps those who fail over and over, and those who come all at once, from keeping the hub busy. */
 import type { Clock } from '../../runtime/clock.ts'
+import { TokenBucket } from '../../runtime/token-bucket.ts'
 import { Refusal } from '../refusal.ts'
 
 /** Failures an address may have in a row. A site whose edges all start with a stale token stays below. */
@@ -18,11 +19,6 @@ export const MAX_JOINS_QUEUED = 1_000
 /** Long enough for a full queue to empty. */
 export const OVERLOADED_RETRY_AFTER_SECONDS = 10
 
-interface Bucket {
-  readonly tokens: number
-  readonly atMs: number
-}
-
 export interface FailureLimits {
   readonly burst: number
   readonly perSecond: number
@@ -40,7 +36,7 @@ export class FailureLimiter {
   readonly #clock: Clock
   readonly #limits: FailureLimits
   /** The address that failed last stands last. */
-  readonly #buckets = new Map<string, Bucket>()
+  readonly #buckets = new Map<string, TokenBucket>()
 
   constructor(clock: Clock, limits: Partial<FailureLimits> = {}) {
     this.#clock = clock
@@ -52,33 +48,33 @@ export class FailureLimiter {
   }
 
   isExhausted(source: string): boolean {
-    return this.#tokensOf(source) < 1
+    return this.#waitMsOf(source) > 0
   }
 
   /** Refuses an address that has used up its failures. */
   check(source: string): void {
-    if (!this.isExhausted(source)) return
-    const left = this.#tokensOf(source)
-    const retryAfterSeconds = Math.ceil((1 - left) / this.#limits.perSecond)
+    const waitMs = this.#waitMsOf(source)
+    if (waitMs === 0) return
+    const retryAfterSeconds = Math.ceil(waitMs / 1000)
     throw new Refusal('too-many-failures', 'too many attempts from this address have failed; wait before the next', {
       retryAfterSeconds,
     })
   }
 
   failed(source: string): void {
-    const tokens = Math.max(0, this.#tokensOf(source) - 1)
+    const { burst, perSecond } = this.#limits
+    const nowMs = this.#clock.monotonicMs()
+    const bucket = this.#buckets.get(source) ?? new TokenBucket(perSecond, nowMs, burst)
+    bucket.take(nowMs)
     this.#buckets.delete(source)
-    this.#buckets.set(source, { tokens, atMs: this.#clock.monotonicMs() })
+    this.#buckets.set(source, bucket)
     if (this.#buckets.size <= this.#limits.maxAddresses) return
     const [oldest] = this.#buckets.keys()
     if (oldest !== undefined) this.#buckets.delete(oldest)
   }
 
-  #tokensOf(source: string): number {
-    const bucket = this.#buckets.get(source)
-    if (bucket === undefined) return this.#limits.burst
-    const refilled = ((this.#clock.monotonicMs() - bucket.atMs) / 1000) * this.#limits.perSecond
-    return Math.min(this.#limits.burst, bucket.tokens + refilled)
+  #waitMsOf(source: string): number {
+    return this.#buckets.get(source)?.waitMs(this.#clock.monotonicMs()) ?? 0
   }
 }
 

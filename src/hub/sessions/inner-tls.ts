@@ -4,9 +4,10 @@
  */
 import type { Duplex } from 'node:stream'
 import type { SecureContext, TLSSocket } from 'node:tls'
+import { presentedCertificates } from '../../identity/peer.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { serveInnerTls } from '../../tunnel/carriers/serve-inner-tls.ts'
-import { type ChooseDoor, type HubConnection, presentedCertificates } from '../port/connection.ts'
+import type { ChooseDoor, HubConnection } from '../port/connection.ts'
 import { HANDSHAKE_TIMEOUT_MS, serverNameOf } from '../port/hub-listener.ts'
 import { TlsContexts } from '../port/tls-context.ts'
 import { Refusal } from '../refusal.ts'
