@@ -1,6 +1,7 @@
 /** What somebody who can reach a front does to it, and what nodes do to the routing behind it. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { describe, expect, it, vi } from 'vitest'
 import { CONNECT_HEAD_TIMEOUT_MS } from '../../src/hub/fronts/connect-connection.ts'
 import { MAX_CONNECT_HEAD_BYTES } from '../../src/hub/fronts/connect-head.ts'
@@ -14,6 +15,7 @@ import {
   ESTABLISHED,
   eventually,
   type FrontWorld,
+  type FrontWorldOptions,
   startFarEnd,
   startFront,
 } from '../worlds/front-world.ts'
@@ -149,12 +151,13 @@ describe('too many', () => {
 })
 
 describe('on the TCP port', () => {
-  async function tcpFront(): Promise<FrontWorld> {
+  async function tcpFront(options: Partial<FrontWorldOptions> = {}): Promise<FrontWorld> {
     const clock = new ManualClock(Date.now())
     const ca = await makeCa(clock)
     const identity = await serverIdentity(ca, clock)
     const tls = { identity: () => identity, trust: () => [ca.certificate], allowedNames: [] }
-    return await startFront({ dial: hanging, address: { kind: 'tcp', listen: { host: '127.0.0.1', port: 0 }, tls } })
+    const address = { kind: 'tcp', listen: { host: '127.0.0.1', port: 0 }, tls } as const
+    return await startFront({ dial: hanging, address, ...options })
   }
 
   /** Unlike `once`, whatever error it closes with. */
@@ -171,6 +174,41 @@ describe('on the TCP port', () => {
     await closed
     await eventually(async () => expect(await openCount(front)).toBe(0))
     expect(front.clock.pending).toBe(0)
+  })
+
+  it('strangers that hold every place keep nobody out: the oldest goes', async () => {
+    const front = await tcpFront({ maxConnections: 2, maxStrangers: 4 })
+    const { port } = front.listener.boundAddress
+    const strangers: Socket[] = []
+    for (let count = 0; count < 4; count++) {
+      strangers.push(connect(port, '127.0.0.1').on('error', () => {}))
+      await eventually(async () => expect(await openCount(front)).toBe(count + 1))
+    }
+    const gone = closeOf(strangers[0] as Socket)
+    const last = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }).on('error', () => {})
+    await once(last, 'secureConnect')
+    await gone
+    expect(strangers.filter(({ destroyed }) => destroyed)).toHaveLength(1)
+    expect(await front.count('causeway_hub_front_rejected_total', { reason: 'limit' })).toBe(1)
+    for (const socket of [...strangers, last]) socket.destroy()
+  })
+
+  it('strangers by the hundred fill no log', async () => {
+    const front = await tcpFront()
+    const { port } = front.listener.boundAddress
+    for (let count = 0; count < 20; count++) {
+      const socket = connect(port, '127.0.0.1').on('error', () => {})
+      socket.write('no greeting at all\r\n\r\n')
+      await closeOf(socket.resume())
+      const refused = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }).on('error', () => {})
+      await once(refused.resume(), 'end')
+      refused.destroy()
+    }
+    await eventually(async () =>
+      expect(await front.count('causeway_hub_front_rejected_total', { reason: 'tls' })).toBeGreaterThan(19),
+    )
+    expect(front.log.filter(({ msg }) => msg === 'tls handshake with a front failed')).toHaveLength(1)
+    expect(front.log.filter(({ msg }) => msg === 'a client may not use this front')).toHaveLength(1)
   })
 
   it('a plain CONNECT is not served', async () => {

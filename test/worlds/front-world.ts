@@ -27,6 +27,7 @@ export interface FrontWorldOptions extends Pick<ConnectFrontOptions, 'maxPending
   readonly net?: (logger: Logger, registry: Registry) => SafetyNet
   readonly handler?: FrontHandler
   readonly maxConnections?: number
+  readonly maxStrangers?: number
   /** A unix socket unless given. */
   readonly address?: FrontAddress
 }
@@ -52,7 +53,7 @@ export async function startFront(options: FrontWorldOptions): Promise<FrontWorld
   const logger = createLogger({ level: 'debug', format: 'json', clock, destination: { write } })
   const registry = new Registry()
   const metrics = createFrontMetrics(registry)
-  const { dial, maxPendingDials, maxConnections, address = { kind: 'unix', path } as const } = options
+  const { dial, maxPendingDials, maxConnections, maxStrangers, address = { kind: 'unix', path } as const } = options
   const front = new ConnectFront({
     dialer: { dial },
     clock,
@@ -69,6 +70,7 @@ export async function startFront(options: FrontWorldOptions): Promise<FrontWorld
     metrics,
     logger,
     ...(maxConnections === undefined ? {} : { maxConnections }),
+    ...(maxStrangers === undefined ? {} : { maxStrangers }),
   })
   const running = await listener.start(new AbortController().signal, (cause) => {
     throw cause

@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest'
 import { FrontListener } from '../../src/hub/fronts/front-listener.ts'
 import { GrpcFront } from '../../src/hub/fronts/grpc-front.ts'
 import { createFrontMetrics } from '../../src/hub/fronts/metrics.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
+import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { openErrorFrom } from '../../src/tunnel/open-error.ts'
 import { Budget } from '../../src/tunnel/yamux/budget.ts'
@@ -17,8 +17,15 @@ import { loudNet } from './loud-net.ts'
 
 export type FrontDial = (host: string, port: number, options: { readonly signal?: AbortSignal }) => Promise<Duplex>
 
+export interface GrpcFrontWorldOptions {
+  readonly clock?: Clock
+  /** Why nobody may use it. */
+  readonly refusal?: string
+}
+
 /** The path of its socket. Stopped at the end of the test. */
-export async function startGrpcFront(dial: FrontDial): Promise<string> {
+export async function startGrpcFront(dial: FrontDial, options: GrpcFrontWorldOptions = {}): Promise<string> {
+  const { clock = systemClock, refusal } = options
   const directory = await mkdtemp(join(tmpdir(), 'grpc-front-'))
   onTestFinished(() => removeFolder(directory))
   const path = join(directory, 'front.sock')
@@ -33,12 +40,12 @@ export async function startGrpcFront(dial: FrontDial): Promise<string> {
       }
     },
   }
-  const front = new GrpcFront({ net: loudNet(), dialer, clock: systemClock, budget: new Budget(), metrics, logger })
+  const front = new GrpcFront({ net: loudNet(), dialer, clock, budget: new Budget(), metrics, logger })
   const listener = new FrontListener({
     net: loudNet(),
     front: GrpcFront.label,
     address: { kind: 'unix', path },
-    handler: (...connection) => front.serve(...connection),
+    handler: (socket, client) => front.serve(socket, refusal === undefined ? client : { ...client, refusal }),
     metrics,
     logger,
     clock: systemClock,

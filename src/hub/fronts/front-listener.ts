@@ -4,6 +4,8 @@ import { formatAddress, type ListenAddress, listen } from '../../network/listen.
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { SafetyNet } from '../../process/safety-net.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import { DenialLog } from '../denial-log.ts'
+import { sourceOf } from '../port/source-address.ts'
 import type { FrontClient, FrontConnection, FrontHandler } from './front-client.ts'
 import { FrontTls, type FrontTlsOptions } from './front-tls.ts'
 import type { FrontMetrics } from './metrics.ts'
@@ -11,6 +13,9 @@ import { listenOnUnixSocket, type UnixSocketAddress } from './unix-socket.ts'
 
 /** Of one port: far more than the connections of a control plane, each of which may be somebody's open `kubectl logs -f`. */
 export const MAX_FRONT_CONNECTIONS = 10_000
+
+/** Of one TCP port: connections that have shown no certificate, or none that counts. Beyond it, the oldest makes room for the newest. */
+export const MAX_FRONT_STRANGERS = 512
 
 export type FrontAddress =
   | ({ readonly kind: 'unix' } & UnixSocketAddress)
@@ -25,6 +30,7 @@ export interface FrontListenerOptions extends Pick<FrontTlsOptions, 'clock'> {
   readonly logger: Logger
   readonly net: SafetyNet
   readonly maxConnections?: number
+  readonly maxStrangers?: number
 }
 
 export class FrontListener implements Part {
@@ -32,13 +38,19 @@ export class FrontListener implements Part {
   readonly #options: FrontListenerOptions
   readonly #tls: FrontTls | undefined
   readonly #sockets = new Set<Socket>()
+  /** Those of them that have shown no certificate that counts, the oldest first. */
+  readonly #strangers = new Set<Socket>()
   readonly #open = new Map<Socket, FrontConnection>()
+  readonly #failures: DenialLog
+  readonly #refusals: DenialLog
   #boundAddress: ListenAddress | undefined
 
   constructor(options: FrontListenerOptions) {
     const { address, front, clock, net } = options
     this.name = `${front} front`
     this.#options = options
+    this.#failures = new DenialLog(clock, options.logger, 'tls handshake with a front failed')
+    this.#refusals = new DenialLog(clock, options.logger, 'a client may not use this front', 'warn')
     this.#tls = address.kind === 'tcp' ? new FrontTls({ ...address.tls, clock, net }) : undefined
   }
 
@@ -72,7 +84,7 @@ export class FrontListener implements Part {
 
   #accept(socket: Socket): void {
     const { front, metrics, net, maxConnections = MAX_FRONT_CONNECTIONS } = this.#options
-    if (this.#sockets.size >= maxConnections) {
+    if (this.#sockets.size - this.#strangers.size >= maxConnections) {
       metrics.rejected.inc({ front, reason: 'limit' })
       socket.destroy()
       return
@@ -84,6 +96,7 @@ export class FrontListener implements Part {
     socket.on('error', () => {})
     socket.once('close', () => {
       this.#sockets.delete(socket)
+      this.#strangers.delete(socket)
       this.#open.delete(socket)
       metrics.connections.dec({ front })
     })
@@ -92,19 +105,29 @@ export class FrontListener implements Part {
   }
 
   #secure(tls: FrontTls, raw: Socket): void {
+    const { front, metrics, maxStrangers = MAX_FRONT_STRANGERS } = this.#options
+    this.#strangers.add(raw)
+    const [oldest] = this.#strangers
+    if (this.#strangers.size > maxStrangers && oldest !== undefined) {
+      metrics.rejected.inc({ front, reason: 'limit' })
+      this.#strangers.delete(oldest)
+      oldest.destroy()
+    }
     this.#options.net.guard('connection', () => void raw.destroy())(() => this.#handshake(tls, raw))
   }
 
   async #handshake(tls: FrontTls, raw: Socket): Promise<void> {
-    const { front, metrics, logger } = this.#options
+    const { front, metrics } = this.#options
+    const address = raw.remoteAddress ?? ''
     try {
       const { socket, client } = await tls.handshake(raw)
-      if (client.refusal !== undefined) logger.warn({ ...client }, 'a client may not use this front')
+      if (client.refusal === undefined) this.#strangers.delete(raw)
+      else this.#refusals.add(sourceOf(address), { front, ...client })
       this.#handOver(raw, socket, client)
     } catch (error) {
       raw.destroy()
       metrics.rejected.inc({ front, reason: 'tls' })
-      logger.info({ front, err: error }, 'tls handshake with a front failed')
+      this.#failures.add(sourceOf(address), { front, address, err: error })
     }
   }
 

@@ -3,12 +3,13 @@ import { type Duplex, PassThrough } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../../../test/worlds/hub-world.ts'
 import { type FrontDial, startGrpcFront } from '../../../test/worlds/konnectivity-front.ts'
-import { systemClock } from '../../runtime/clock.ts'
+import { ManualClock, systemClock } from '../../runtime/clock.ts'
 import { startCall } from '../../tunnel/grpc/client-call.ts'
 import type { Packet } from '../../tunnel/konnectivity/packet.ts'
 import { GrpcPacketPort, type SentPacket } from '../../tunnel/konnectivity/packet-port.ts'
 import { PROXY_PATH } from '../../tunnel/konnectivity/service.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
+import { FRONT_LINGER_MS } from './connect-connection.ts'
 
 interface Client {
   readonly received: Packet[]
@@ -146,6 +147,18 @@ describe('the konnectivity front', () => {
       { type: 'dial-response', random: 8n, connectId: 0 },
       { type: 'close-response', connectId: 2, error: 'unrecognized connectID' },
     ])
+  })
+
+  it('tells a client that may not use it so, and keeps no connection for it', async () => {
+    const clock = new ManualClock()
+    const path = await startGrpcFront(async () => new PassThrough(), { clock, refusal: 'not you' })
+    await expect(call(path)).rejects.toMatchObject({ code: 7, message: expect.stringContaining('not you') as string })
+    await eventually(() => expect(clock.pending).toBe(0))
+    const socket = connect({ path }).resume()
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    await eventually(() => expect(clock.pending).toBe(1))
+    await clock.advance(FRONT_LINGER_MS)
+    await closed
   })
 
   it('serves nothing else', async () => {

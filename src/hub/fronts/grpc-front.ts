@@ -22,6 +22,7 @@ import { OpenError } from '../../tunnel/open-error.ts'
 import type { Budget } from '../../tunnel/yamux/budget.ts'
 import { parseAuthority } from '../routing/destination.ts'
 import type { RouteDialer } from '../routing/route-dialer.ts'
+import { FRONT_LINGER_MS } from './connect-connection.ts'
 import { FRONT_DIAL_TIMEOUT_MS, MAX_PENDING_FRONT_DIALS } from './connect-front.ts'
 import type { FrontClient, FrontConnection } from './front-client.ts'
 import type { FrontMetrics } from './metrics.ts'
@@ -56,7 +57,13 @@ export class GrpcFront {
 
   /** A `FrontHandler`. */
   serve(socket: Socket, { source, refusal }: FrontClient): FrontConnection {
-    const { logger, net } = this.#options
+    const { clock, logger, net } = this.#options
+    // To read why; nothing else comes of it.
+    if (refusal !== undefined)
+      socket.once(
+        'close',
+        clock.schedule(FRONT_LINGER_MS, () => socket.destroy()),
+      )
     const session = net.watch(openSession(socket), 'connection', () => socket.destroy())
     session.on('error', (error) => logger.debug({ err: error }, 'http/2 session of a front broke'))
     session.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {

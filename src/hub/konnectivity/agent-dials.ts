@@ -5,8 +5,8 @@ import { TokenBucket } from '../../runtime/token-bucket.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Answer } from '../../tunnel/konnectivity/incoming-dials.ts'
 import { OpenError, openErrorFrom } from '../../tunnel/open-error.ts'
+import { DenialLog } from '../denial-log.ts'
 import { MAX_OPENS_PER_SECOND_PER_NODE } from '../sessions/session-limits.ts'
-import { DenialLog } from './denial-log.ts'
 import type { AgentMetrics } from './metrics.ts'
 
 /** For a target in the cloud to connect. */

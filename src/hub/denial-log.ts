@@ -1,7 +1,7 @@
 /** Says of each subject now and then that it was denied something: whoever asks without end must not fill the log. */
-import type { Clock } from '../../runtime/clock.ts'
-import type { Logger } from '../../telemetry/logger.ts'
-import { DENIAL_LOG_INTERVAL_MS } from '../targets/stream-server.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { DENIAL_LOG_INTERVAL_MS } from './targets/stream-server.ts'
 
 /** Subjects that may have a line each within the interval: a bad day of a site, not an attack from everywhere. */
 export const MAX_DENIED_SUBJECTS = 100
@@ -15,15 +15,17 @@ export class DenialLog {
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #message: string
+  readonly #level: 'info' | 'warn'
   /** The one logged last stands last. */
   readonly #subjects = new Map<string, Denials>()
   /** Of subjects for which there was no room. */
   #unlogged = 0
 
-  constructor(clock: Clock, logger: Logger, message: string) {
+  constructor(clock: Clock, logger: Logger, message: string, level: 'info' | 'warn' = 'info') {
     this.#clock = clock
     this.#logger = logger
     this.#message = message
+    this.#level = level
   }
 
   add(subject: string, facts: Readonly<Record<string, unknown>>): void {
@@ -42,7 +44,7 @@ export class DenialLog {
     this.#subjects.set(subject, { loggedMs: nowMs, unlogged: 0 })
     const andOthers = (before?.unlogged ?? 0) + this.#unlogged
     this.#unlogged = 0
-    this.#logger.info({ ...facts, ...(andOthers > 0 && { andOthers }) }, this.#message)
+    this.#logger[this.#level]({ ...facts, ...(andOthers > 0 && { andOthers }) }, this.#message)
   }
 
   /** What they were denied without a line is told with the next one. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../runtime/clock.ts'
-import { createLogger } from '../../telemetry/logger.ts'
-import { DENIAL_LOG_INTERVAL_MS } from '../targets/stream-server.ts'
+import { ManualClock } from '../runtime/clock.ts'
+import { createLogger } from '../telemetry/logger.ts'
 import { DenialLog, MAX_DENIED_SUBJECTS } from './denial-log.ts'
+import { DENIAL_LOG_INTERVAL_MS } from './targets/stream-server.ts'
 
 function start() {
   const clock = new ManualClock()
