@@ -8,6 +8,7 @@ import type { Part, RunningPart } from '../process/lifecycle.ts'
 import { HEALTHY, type Health, unhealthy } from '../telemetry/health.ts'
 import { CommandError } from './failure.ts'
 import { type HeldLock, LockError, takeLock } from './lock-file.ts'
+import { removeLeftovers } from './lock-leftovers.ts'
 
 export const DATA_DIR_MODE = 0o700
 const WRITABLE_BY_OTHERS = 0o002
@@ -34,6 +35,7 @@ export class DataDir implements Part {
     makeDir(this.#path)
     const lock = await this.#takeLock()
     this.#lock = lock
+    await removeLeftovers(this.#lockPath)
     return {
       stop: async () => lock.release(),
     }

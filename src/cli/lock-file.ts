@@ -60,10 +60,12 @@ const IDENTITY = v.object({
   socket: v.optional(v.pipe(v.string(), v.regex(/^[\w.-]+$/))),
 })
 
+/** The names of the sockets of holders. No longer than that of the control socket, so that where that has room, these have. */
+export const LIFE_SOCKET_NAME = /^lock-[0-9a-f]{7}$/
+
 /** Takes the lock or rejects with a `LockError`. The folder must exist. */
 export async function takeLock(path: string): Promise<HeldLock> {
   const nonce = randomUUID()
-  // No longer than the name of the control socket, so that where that has room, this has.
   const life = await openLifeSocket(join(dirname(path), `lock-${nonce.slice(0, 7)}`))
   const socket = life === undefined ? {} : { socket: basename(life.path) }
   const text = `${JSON.stringify({ ...ownIdentity(), ...socket, nonce })}\n`
@@ -109,6 +111,15 @@ async function settle(path: string, aside: string): Promise<void> {
     }
   }
   throw new LockError(`${path} was taken and released ${MAX_LOCK_ATTEMPTS} times while we tried to take it; try again`)
+}
+
+/** Who wrote the file; `undefined` if it is gone, cut short or not one of ours. */
+export function readHolder(path: string): ProcessIdentity | undefined {
+  try {
+    return parseHolder(path, readIfThere(path) ?? '')
+  } catch {
+    return undefined
+  }
 }
 
 function linkIfFree(from: string, to: string): boolean {
