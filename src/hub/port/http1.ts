@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { Duplex } from 'node:stream'
 import { Refusal } from '../refusal.ts'
 import type { ConnectionHandler, HubConnection, OpenConnection } from './connection.ts'
+import { headRefusal } from './head-refusal.ts'
 import { type HubRequest, type HubResponse, refusalResponse, responseHeaders } from './http-message.ts'
 import { type HttpSettings, MAX_HEADER_BYTES, MAX_HEADERS, pathOf } from './http-settings.ts'
 import { readBody } from './request-body.ts'
@@ -77,18 +78,15 @@ async function serve(
   state.isBusy = true
   const gone = new AbortController()
   response.once('close', () => gone.abort())
-  const refused = refusedHeaders(request)
-  const answer = refused ?? (await routes.answer(hubRequest(settings, state.connection, request, gone.signal)))
+  const refusal = headRefusal(request.rawHeaders)
+  const answer =
+    refusal === undefined
+      ? await routes.answer(hubRequest(settings, state.connection, request, gone.signal))
+      : refusalResponse(refusal)
   if (response.destroyed) return
   const cut = clock.schedule(times.answerMs, () => request.socket.destroy())
   response.once('close', cut)
   send(settings, request, response, answer)
-}
-
-/** A header that was left out would change what the request means: none is taken with too many. */
-function refusedHeaders({ rawHeaders }: IncomingMessage): HubResponse | undefined {
-  if (rawHeaders.length <= MAX_HEADERS * 2) return undefined
-  return refusalResponse(new Refusal('headers-too-large', `more than the ${MAX_HEADERS} headers that are allowed here`))
 }
 
 function hubRequest(
@@ -159,9 +157,9 @@ function upgrade(settings: HttpSettings, state: State | undefined, request: Inco
     request.socket.destroy()
     return
   }
-  const refused = refusedHeaders(request)
-  if (refused !== undefined) {
-    sendBare(request.socket, refused)
+  const refusal = headRefusal(request.rawHeaders)
+  if (refusal !== undefined) {
+    sendBare(request.socket, refusalResponse(refusal))
     return
   }
   if (pathOf(request.url) === route.path) {

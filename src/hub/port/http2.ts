@@ -8,7 +8,8 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { HubConnection, OpenConnection } from './connection.ts'
-import { type HubRequest, type HubResponse, responseHeaders } from './http-message.ts'
+import { headRefusal } from './head-refusal.ts'
+import { type HubRequest, type HubResponse, refusalResponse, responseHeaders } from './http-message.ts'
 import { type HttpSettings, MAX_HEADER_BYTES, MAX_HEADERS, pathOf } from './http-settings.ts'
 import { readBody } from './request-body.ts'
 
@@ -19,6 +20,8 @@ export const MAX_SESSION_MEGABYTES = 1
 /** Streams a client may open beyond the allowed number, or break in the opening, before it is thrown out. */
 export const MAX_REJECTED_STREAMS = 32
 
+type StreamEvent = [stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]]
+
 export function serveHttp2(connection: HubConnection, settings: HttpSettings): OpenConnection {
   const { clock, times, logger, call, net } = settings
   const { socket } = connection
@@ -28,7 +31,7 @@ export function serveHttp2(connection: HubConnection, settings: HttpSettings): O
   let isDraining = false
   const end = (): void => endSession(session, socket, settings)
   let cancelIdleLimit = clock.schedule(times.headMs, end)
-  session.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+  session.on('stream', (...[stream, headers, , rawHeaders]: StreamEvent) => {
     net.watch(stream, 'stream', () => stream.close(constants.NGHTTP2_INTERNAL_ERROR))
     cancelIdleLimit()
     streams++
@@ -39,6 +42,8 @@ export function serveHttp2(connection: HubConnection, settings: HttpSettings): O
       if (isDraining) end()
       else cancelIdleLimit = clock.schedule(times.headMs, end)
     })
+    const refusal = headRefusal(rawHeaders)
+    if (refusal !== undefined) return send(stream, refusalResponse(refusal))
     if (call === undefined || headers[constants.HTTP2_HEADER_PATH] !== call.path) {
       const cut = (): void => stream.close(constants.NGHTTP2_INTERNAL_ERROR)
       net.guard('request', cut)(() => serve(settings, connection, stream, headers))
