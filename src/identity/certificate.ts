@@ -8,10 +8,10 @@ import { readStructure } from './der.ts'
 import { type DistinguishedName, decodeName } from './distinguished-name.ts'
 import { IdentityError, rethrowAs } from './errors.ts'
 import { decodeExtensions, type ExtensionValues } from './extensions.ts'
-import { readPem, writePem } from './pem.ts'
+import { MAX_PEM_BLOCKS, readPem, writePem } from './pem.ts'
 
-/** Room for a thousand names; a usual certificate has one kilobyte. */
-export const MAX_CERTIFICATE_BYTES = 64 * 1024
+/** Room for some hundred names; a usual certificate has one kilobyte. Reading one of this size takes some hundredths of a second. */
+export const MAX_CERTIFICATE_BYTES = 16 * 1024
 export const CERTIFICATE_LABEL = 'CERTIFICATE'
 
 export interface Validity {
@@ -72,9 +72,17 @@ function dateOf(text: string, source: string): number {
   return ms
 }
 
-/** Every certificate of a PEM text, at least one; other blocks, such as a key beside them, are passed over. */
-export function readCertificates(pem: string | Uint8Array, source: string): [Certificate, ...Certificate[]] {
+/**
+ * Every certificate of a PEM text, at least one; other blocks, such as a key beside them, are passed over. More than `max` are not even
+ * read: what comes from a peer should say how many there may be.
+ */
+export function readCertificates(
+  pem: string | Uint8Array,
+  source: string,
+  max = MAX_PEM_BLOCKS,
+): [Certificate, ...Certificate[]] {
   const blocks = readPem(pem, source).filter(({ label }) => label === CERTIFICATE_LABEL)
+  if (blocks.length > max) throw new IdentityError('too-large', `${source} holds more than ${max} certificates`)
   const [first, ...others] = blocks.map(({ der }, index) =>
     parseCertificate(der, blocks.length === 1 ? source : `certificate ${index + 1} of ${source}`),
   )

@@ -7,7 +7,7 @@ import { certificatePem } from './certificate.ts'
 import { userName } from './distinguished-name.ts'
 import { type CertificateAuthority, issueCertificate, issueSelfSignedCa, validityFromNow } from './issue.ts'
 import { generateKeys, type KeyKind, privateKeyPem } from './keys.ts'
-import { peerCertificates } from './peer.ts'
+import { MAX_PRESENTED_BYTES, peerCertificates, readPresented } from './peer.ts'
 import { verifyCertificate } from './verify.ts'
 
 const life = validityFromNow(systemClock, 3_600_000)
@@ -127,5 +127,18 @@ describe('a TLS 1.3 handshake with issued certificates', () => {
       peerCertificates,
     )
     expect(peer).toBeUndefined()
+  })
+})
+
+describe('what a peer presents', () => {
+  it('is not read where there is more of it than any peer needs', async () => {
+    const ca = await makeCa()
+    const names = { dnsNames: Array.from({ length: 500 }, (_, index) => `name-${index}.example`) }
+    const { certificate } = ca
+    const large = (await issueCertificate(ca, { ...life, subject: userName('x'), names }, certificate.publicKey)).der
+    expect(readPresented([large, certificate.der], 'client')?.intermediates).toHaveLength(1)
+    const crowd = Array.from({ length: Math.ceil(MAX_PRESENTED_BYTES / large.length) + 1 }, () => large)
+    expect(() => readPresented(crowd, 'client')).toThrow(`certificates of more than ${MAX_PRESENTED_BYTES} bytes`)
+    expect(readPresented([], 'client')).toBeUndefined()
   })
 })

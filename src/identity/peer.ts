@@ -1,7 +1,11 @@
 /** The certificates a TLS peer presented: as they came, or ready for `verify.ts`. */
 import type { TLSSocket } from 'node:tls'
 import { type Certificate, parseCertificate } from './certificate.ts'
+import { IdentityError } from './errors.ts'
 import { MAX_CHAIN_LENGTH } from './verify.ts'
+
+/** Of all certificates a peer presents together: strangers may present some too, and every kilobyte takes about a millisecond to read. */
+export const MAX_PRESENTED_BYTES = 32 * 1024
 
 export interface PeerCertificates {
   readonly certificate: Certificate
@@ -21,8 +25,16 @@ export function presentedCertificates(socket: TLSSocket): Buffer[] {
 
 /** `undefined` if the peer presented none. Throws `IdentityError` for one that cannot be read. */
 export function peerCertificates(socket: TLSSocket): PeerCertificates | undefined {
-  const [certificate, ...intermediates] = presentedCertificates(socket).map((der, index) =>
-    parseCertificate(der, index === 0 ? "the peer's certificate" : "a CA in the peer's chain"),
+  return readPresented(presentedCertificates(socket), 'peer')
+}
+
+/** The same from what was presented, the peer's own certificate first. `whose` names it in messages. */
+export function readPresented(chain: readonly Uint8Array[], whose: 'peer' | 'client'): PeerCertificates | undefined {
+  const bytes = chain.reduce((sum, { length }) => sum + length, 0)
+  if (bytes > MAX_PRESENTED_BYTES)
+    throw new IdentityError('too-large', `the ${whose} presents certificates of more than ${MAX_PRESENTED_BYTES} bytes`)
+  const [certificate, ...intermediates] = chain.map((der, index) =>
+    parseCertificate(der, index === 0 ? `the certificate of the ${whose}` : `a CA in the chain of the ${whose}`),
   )
   return certificate === undefined ? undefined : { certificate, intermediates }
 }

@@ -9,7 +9,7 @@ import type { EventEmitter } from 'node:events'
 import { Counter, type Registry } from 'prom-client'
 import type { Clock } from '../runtime/clock.ts'
 import { guardEmitter } from '../runtime/guarded-emitter.ts'
-import { TokenBucket } from '../runtime/token-bucket.ts'
+import { LineLimit } from '../telemetry/line-limit.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 /** Of the errors that were caught, lines in the log: a peer that has found a defect must not fill the disk with it. */
@@ -39,31 +39,22 @@ export interface SafetyNetOptions {
 }
 
 export class SafetyNet {
-  readonly #clock: Clock
   readonly #logger: Logger
   readonly #counter: Counter<'place'>
-  readonly #lines: TokenBucket
-  #unlogged = 0
+  readonly #lines: LineLimit
 
   constructor({ clock, logger, registry }: SafetyNetOptions) {
-    this.#clock = clock
     this.#logger = logger
     this.#counter = caughtErrors(registry)
-    this.#lines = new TokenBucket(CAUGHT_ERRORS_LOGGED_PER_SECOND, clock.monotonicMs(), CAUGHT_ERRORS_LOG_BURST)
+    this.#lines = new LineLimit(clock, CAUGHT_ERRORS_LOGGED_PER_SECOND, CAUGHT_ERRORS_LOG_BURST)
   }
 
   /** Counts an error that is over with. Never throws. */
   caught(place: CatchingPlace, error: unknown): void {
     try {
       this.#counter.inc({ place })
-      if (!this.#lines.take(this.#clock.monotonicMs())) {
-        this.#unlogged += 1
-        return
-      }
-      const unlogged = this.#unlogged
-      this.#unlogged = 0
-      const rest = unlogged === 0 ? {} : { unlogged }
-      this.#logger.error({ place, err: error, ...rest }, 'an unexpected error was caught')
+      const rest = this.#lines.admit()
+      if (rest !== undefined) this.#logger.error({ place, err: error, ...rest }, 'an unexpected error was caught')
     } catch {
       // There is nobody left to tell.
     }

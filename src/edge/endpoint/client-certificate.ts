@@ -5,10 +5,11 @@
  */
 
 import type { Peer } from '../../http/server/exchange.ts'
-import { type Certificate, parseCertificate } from '../../identity/certificate.ts'
+import type { Certificate } from '../../identity/certificate.ts'
 import { formatName } from '../../identity/distinguished-name.ts'
 import { IdentityError } from '../../identity/errors.ts'
 import { nodeOfSubject } from '../../identity/node-name.ts'
+import { type PeerCertificates, readPresented } from '../../identity/peer.ts'
 import { verifyCertificate } from '../../identity/verify.ts'
 import type { Clock } from '../../runtime/clock.ts'
 
@@ -63,7 +64,7 @@ export class ClientCertificates {
   #judge(presented: readonly Buffer[], nowMs: number): Pick<Remembered, 'verdict' | 'untilMs'> {
     const chain = parsed(presented)
     if (typeof chain === 'string') return this.#wrong(chain, Number.POSITIVE_INFINITY)
-    const [certificate, ...intermediates] = chain
+    const { certificate, intermediates } = chain
     const own = this.#options.own()
     // Trusting exactly this certificate leaves dates and usages to be checked like those of any other.
     const isOwn = own?.der.equals(certificate.der) === true
@@ -84,10 +85,9 @@ export class ClientCertificates {
 }
 
 /** The sentence that says why it cannot be read, where that is so. */
-function parsed(presented: readonly Buffer[]): readonly [Certificate, ...Certificate[]] | string {
+function parsed(presented: readonly Buffer[]): PeerCertificates | string {
   try {
-    const [first, ...rest] = presented.map((der) => parseCertificate(der, 'the client certificate'))
-    return first === undefined ? 'there is no client certificate' : [first, ...rest]
+    return readPresented(presented, 'client') ?? 'there is no client certificate'
   } catch (error) {
     if (error instanceof IdentityError) return error.message
     throw error

@@ -15,6 +15,12 @@ import { type ClientPair, exchange, type HubAnswer, type HubRequest, type HubTru
 export const CERTIFICATE_ANSWER_TIMEOUT_MS = 90_000
 /** A hub may ask for patience up to this; what is more is taken for a mistake. */
 export const MAX_HUB_RETRY_AFTER_MS = 300_000
+/** Of the list of cross-certificates; more are not read. Reading one takes milliseconds, in which the node is not served. */
+export const MAX_CROSS_CERTIFICATES = 16
+/** Of the reason a hub gives for a refusal: it is shown in logs, in health and on terminals. */
+export const MAX_REFUSAL_TEXT_CHARACTERS = 1_024
+/** Names that a hub may want in a certificate of the node, of each kind: some for each address of the endpoint. */
+export const MAX_CERTIFICATE_NAMES = 256
 /** Where a hub wants to be asked again and does not say when. */
 export const DEFAULT_PENDING_RETRY_MS = 2_000
 
@@ -46,10 +52,12 @@ export interface NodeStatus extends Omit<v.InferOutput<typeof nodeStatus>, 'cros
   readonly hubTimeMs: number | undefined
 }
 
+const names = v.pipe(v.array(v.pipe(v.string(), v.maxLength(253))), v.maxLength(MAX_CERTIFICATE_NAMES))
+
 const certificateContent = v.object({
   subject: v.object({ commonName: v.string(), organizations: v.array(v.string()) }),
-  dnsNames: v.array(v.string()),
-  ipAddresses: v.array(v.string()),
+  dnsNames: names,
+  ipAddresses: names,
   expirationSeconds: v.number(),
 })
 /** What a request for a Kubernetes certificate must say, word for word, for the hub to pass it on. */
@@ -192,7 +200,7 @@ function together(failures: readonly HubFailure[]): HubError {
   return new HubError(kind, code, `none of ${all.length} hubs could be used: ${all.join('; ')}`, options)
 }
 
-const refusal = v.looseObject({ code: v.string(), message: v.string() })
+const refusal = v.looseObject({ code: v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,64}$/)), message: v.string() })
 
 function accepted(answer: HubAnswer): HubAnswer {
   const { status } = answer
@@ -203,7 +211,7 @@ function accepted(answer: HubAnswer): HubAnswer {
   }
   const retryable = status === 408 || status === 429 || status >= 500
   const options = { retryable, retryAfterMs: retryAfterMs(answer), hubTimeMs: answer.hubTimeMs, details }
-  throw new HubError('refusal', code, message, options)
+  throw new HubError('refusal', code, message.slice(0, MAX_REFUSAL_TEXT_CHARACTERS), options)
 }
 
 function retryAfterMs({ headers }: HubAnswer): number | undefined {
@@ -217,7 +225,7 @@ function text({ body }: HubAnswer): string {
 
 function readVouchers(pem: string): readonly Certificate[] {
   try {
-    return pem === '' ? [] : readCertificates(pem, "the hub's list of cross-certificates")
+    return pem === '' ? [] : readCertificates(pem, "the hub's list of cross-certificates", MAX_CROSS_CERTIFICATES)
   } catch (cause) {
     throw networkError('protocol', (cause as Error).message, { cause })
   }

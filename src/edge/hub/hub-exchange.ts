@@ -20,6 +20,8 @@ import { fromTransport, HubError, networkError, tlsCodeOf, tlsError } from './hu
 export const HUB_CONNECT_TIMEOUT_MS = 15_000
 /** From the request to the end of its answer, unless the caller knows that the hub takes longer. */
 export const HUB_ANSWER_TIMEOUT_MS = 30_000
+/** Interim answers (1xx) before the real one. A hub sends none, and what is on the way few. */
+export const MAX_INTERIM_ANSWERS = 16
 /** The largest answer is a bundle of CAs, for which PEM files have the same limit. */
 export const MAX_HUB_ANSWER_BYTES = 1024 * 1024
 
@@ -176,6 +178,12 @@ async function talk(
           ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
         },
         createConnection: () => socket,
+      })
+      let interim = 0
+      outgoing.on('information', () => {
+        interim += 1
+        if (interim > MAX_INTERIM_ANSWERS)
+          outgoing.destroy(networkError('protocol', `${hub.origin}: more than ${MAX_INTERIM_ANSWERS} interim answers`))
       })
       outgoing.on('response', resolve)
       outgoing.on('error', reject)

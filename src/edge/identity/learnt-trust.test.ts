@@ -79,7 +79,7 @@ describe('the CAs of the hub', () => {
     await trust.learn({ hubCa: 'no list', vouchers: [] })
     expect(trust.problem).toContain("the hub's list of CAs")
     await trust.learn(offer(new Array(MAX_LEARNT_CAS + 1).fill(old)))
-    expect(trust.problem).toContain(`${MAX_LEARNT_CAS + 1} CAs`)
+    expect(trust.problem).toContain(`more than ${MAX_LEARNT_CAS} certificates`)
     await trust.learn(offer([old], new Array(MAX_VOUCHERS + 1).fill(cross)))
     expect(trust.problem).toContain(`${MAX_VOUCHERS + 1} cross-certificates`)
     expect(written).toEqual([])

@@ -72,15 +72,15 @@ export class LearntTrust {
 
   #read(pem: string): readonly [Certificate, ...Certificate[]] | string {
     try {
-      return readCertificates(pem, "the hub's list of CAs")
+      return readCertificates(pem, "the hub's list of CAs", MAX_LEARNT_CAS)
     } catch (error) {
       return (error as Error).message
     }
   }
 
   #problemOf(offered: readonly Certificate[], vouchers: readonly Certificate[]): string | undefined {
-    if (offered.length > MAX_LEARNT_CAS || vouchers.length > MAX_VOUCHERS)
-      return `the hub names ${offered.length} CAs and ${vouchers.length} cross-certificates, which is more than any hub needs`
+    if (vouchers.length > MAX_VOUCHERS)
+      return `the hub names ${vouchers.length} cross-certificates, which is more than any hub needs`
     const checks = { trusted: this.#certificates, vouchers, atMs: this.#options.clock.nowMs() }
     const stranger = offered.find((ca) => !isVouchedFor(ca, checks))
     if (stranger === undefined) return undefined

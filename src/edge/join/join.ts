@@ -5,6 +5,7 @@
  * counts. So a join that was cut off anywhere is completed by running it again: before the pair is written, with the same
  * key, for which the hub answers as it did before; after that, by finding the identity and clearing up.
  */
+
 import type { KeyObject } from 'node:crypto'
 import { type Certificate, certificatePem, readCertificates } from '../../identity/certificate.ts'
 import { createRequest } from '../../identity/csr.ts'
@@ -12,6 +13,7 @@ import { caBundleSha256, caSha256, type JoinToken } from '../../identity/join-to
 import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
 import { nodeSubject } from '../../identity/node-name.ts'
 import { type CertificatePair, parsePair } from '../../identity/pair-file.ts'
+import { MAX_CHAIN_LENGTH } from '../../identity/verify.ts'
 import type { Dial } from '../../kube/client/connector.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { fetchUnverifiedCa, HubClient } from '../hub/hub-client.ts'
@@ -19,6 +21,7 @@ import { parseHubUrls } from '../hub/hub-url.ts'
 import type { EdgeFiles } from '../identity/edge-files.ts'
 import type { JoinedIdentity } from '../identity/edge-identity.ts'
 import { type EdgeRecord, EdgeRecordError, type RememberedRotation } from '../identity/edge-record.ts'
+import { MAX_LEARNT_CAS } from '../identity/learnt-trust.ts'
 import { ownCertificateProblem } from '../identity/own-certificate.ts'
 import { drawRotation } from '../rotation/rotation-core.ts'
 import { judgeExisting } from './existing-identity.ts'
@@ -161,7 +164,7 @@ class Join {
   }
 
   #pinnedCa(pem: string, token: JoinToken): Certificate {
-    const certificates = readCertificates(pem, "the hub's CA certificate")
+    const certificates = readCertificates(pem, "the hub's CA certificate", MAX_LEARNT_CAS)
     const pinned = certificates.find((certificate) => caSha256(certificate) === token.caSha256)
     if (pinned !== undefined) return pinned
     throw wrongHash(this.#hubNames(), caSha256(certificates[0]), token.caSha256)
@@ -181,7 +184,7 @@ class Join {
     const request = await createRequest({ subject: nodeSubject(node) }, key)
     const pem = await this.#patiently(() => client.join(request, token.jwt, this.#options.signal))
     // Read and written anew: whatever stood around the certificates does not reach our disk.
-    const chain = certificatePem(...readCertificates(pem, "the hub's answer"))
+    const chain = certificatePem(...readCertificates(pem, "the hub's answer", MAX_CHAIN_LENGTH))
     return parsePair(chain, privateKeyPem(key), { certificate: "the hub's answer", key: 'our key' })
   }
 

@@ -13,7 +13,7 @@ import type { Packet } from '../../tunnel/konnectivity/packet.ts'
 import { GrpcPacketPort } from '../../tunnel/konnectivity/packet-port.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import { Budget } from '../../tunnel/yamux/budget.ts'
-import { KonnectivityAgent } from './konnectivity-agent.ts'
+import { KonnectivityAgent, MAX_KONNECTIVITY_SERVERS } from './konnectivity-agent.ts'
 import { createKonnectivityMetrics } from './metrics.ts'
 
 /** Servers behind one address: each new call is answered by the next name. */
@@ -119,6 +119,16 @@ describe('the edge as an agent', () => {
     expect([agent.connectedServers, servers.calls.length]).toEqual([3, 5])
     await clock.advance(5_000)
     expect(await attempts()).toBe(5)
+  })
+
+  it('has no more links than a control plane has servers, whatever these say', async () => {
+    const names = Array.from({ length: MAX_KONNECTIVITY_SERVERS + 1 }, (_, index) => `made-up-${index}`)
+    const { agent, servers, next, clock } = await world(names, '999999')
+    await eventually(() => expect(agent.connectedServers).toBe(1))
+    for (let count = 1; count < MAX_KONNECTIVITY_SERVERS; count++) await next()
+    expect(agent.connectedServers).toBe(MAX_KONNECTIVITY_SERVERS)
+    await clock.advance(60_000)
+    expect(servers.calls).toHaveLength(MAX_KONNECTIVITY_SERVERS)
   })
 
   it('comes back to a server that it lost', async () => {

@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream'
 import type { ListenAddress } from '../../network/listen.ts'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import { Backoff, type BackoffSteps } from '../../runtime/backoff.ts'
+import { LineLimit } from '../../telemetry/line-limit.ts'
 import { openErrorFrom } from '../../tunnel/open-error.ts'
 import type { KonnectivityMetrics } from './metrics.ts'
 import { greetServer, type ServerLink, type ServerLinkOptions } from './server-link.ts'
@@ -14,6 +15,12 @@ import type { ServerTls } from './server-socket.ts'
 
 /** Stock agents give a destination as long to connect, and servers count on it. */
 export const AGENT_DIAL_TIMEOUT_MS = 5_000
+/** Links to servers, those that are about to go included: far more than a control plane has. Whatever they say, there are no more. */
+export const MAX_KONNECTIVITY_SERVERS = 64
+/** Lines in the log about dials that failed, per second: servers dial what users ask for. */
+export const FAILED_DIALS_LOGGED_PER_SECOND = 1
+/** How many of these lines may follow one another at once. */
+export const FAILED_DIALS_LOG_BURST = 20
 /** How often an idle link is looked at while the edge stops. */
 export const DRAIN_POLL_MS = 100
 
@@ -57,6 +64,7 @@ export class KonnectivityAgent implements Part {
   readonly #links = new Map<string, ServerLink>()
   /** Those whose server is about to go; they carry on what they have. */
   readonly #leaving = new Set<ServerLink>()
+  readonly #failedDials: LineLimit
   #knownServers = 0
   #isDraining = false
 
@@ -64,6 +72,7 @@ export class KonnectivityAgent implements Part {
     this.#options = options
     this.#steps = options.backoff ?? AGENT_BACKOFF
     this.#backoff = new Backoff(options.random, this.#steps)
+    this.#failedDials = new LineLimit(options.clock, FAILED_DIALS_LOGGED_PER_SECOND, FAILED_DIALS_LOG_BURST)
   }
 
   get connectedServers(): number {
@@ -120,6 +129,7 @@ export class KonnectivityAgent implements Part {
   }
 
   get #isComplete(): boolean {
+    if (this.#links.size + this.#leaving.size >= MAX_KONNECTIVITY_SERVERS) return true
     return this.#knownServers > 0 && this.#links.size >= this.#knownServers
   }
 
@@ -158,7 +168,9 @@ export class KonnectivityAgent implements Part {
     } catch (error) {
       const failure = openErrorFrom(error)
       metrics.dials.inc({ code: failure.code })
-      logger.info({ address, code: failure.code, reason: failure.message }, 'destination not connected')
+      const told = this.#failedDials.admit()
+      if (told !== undefined)
+        logger.info({ address, code: failure.code, reason: failure.message, ...told }, 'destination not connected')
       throw failure
     }
   }

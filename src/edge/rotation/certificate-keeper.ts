@@ -5,11 +5,13 @@
  * good there, so a crash between any two lines leaves a pair that works. Attempts of one renewal use one key: a request
  * that the hub answers late, after we gave it up and asked again, then cannot name another key than the one we hold.
  */
+
 import type { KeyObject } from 'node:crypto'
 import { type Certificate, certificatePem, readCertificates } from '../../identity/certificate.ts'
 import { createRequest, type RequestTemplate } from '../../identity/csr.ts'
 import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
 import { type CertificatePair, parsePair } from '../../identity/pair-file.ts'
+import { MAX_CHAIN_LENGTH } from '../../identity/verify.ts'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
@@ -193,7 +195,7 @@ export class CertificateKeeper implements Part {
   }
 
   #checked(answer: string, key: KeyObject): CertificatePair {
-    const chain = readCertificates(answer, 'the certificate received')
+    const chain = readCertificates(answer, 'the certificate received', MAX_CHAIN_LENGTH)
     const problem = this.#options.problemOf(chain)
     if (problem !== undefined) throw new Error(`the certificate received cannot be used: ${problem}`)
     const paths = { certificate: 'the certificate received', key: 'our key' }

@@ -2,12 +2,12 @@
  * Who is at the other end: the one check for every use of an edge's certificate. Chain, usage and dates, then the subject,
  * then the claim on the name; a later one is not looked at before the earlier ones hold.
  */
-import { type Certificate, parseCertificate } from '../../identity/certificate.ts'
+import type { Certificate } from '../../identity/certificate.ts'
 import { formatName } from '../../identity/distinguished-name.ts'
 import { IdentityError } from '../../identity/errors.ts'
 import { keyFingerprint } from '../../identity/keys.ts'
 import { nodeOfSubject } from '../../identity/node-name.ts'
-import type { PeerCertificates } from '../../identity/peer.ts'
+import { type PeerCertificates, readPresented } from '../../identity/peer.ts'
 import { type Verification, verifyCertificate } from '../../identity/verify.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { HeldClaim, KeyFingerprint } from '../claims/claim.ts'
@@ -30,7 +30,7 @@ export interface EdgePeer {
 }
 
 export async function checkPeer(peer: Peer, cluster: Cluster, options: PeerCheckOptions): Promise<EdgePeer> {
-  const presented = readPresented(peer)
+  const presented = presentedBy(peer)
   const { certificate } = presented
   const issuer = checkCertificate(presented, cluster.authority(), options)
   const node = nodeOfSubject(certificate.subject)
@@ -43,17 +43,24 @@ export async function checkPeer(peer: Peer, cluster: Cluster, options: PeerCheck
   return { node, key, certificate, claim }
 }
 
-function readPresented({ certificates }: Peer): PeerCertificates {
+/** Of each connection: a client may ask many things on one, and reading certificates is slow. */
+const alreadyRead = new WeakMap<Peer['certificates'], PeerCertificates | Refusal>()
+
+function presentedBy({ certificates }: Peer): PeerCertificates {
+  const presented = alreadyRead.get(certificates) ?? readOnce(certificates)
+  alreadyRead.set(certificates, presented)
+  if (presented instanceof Refusal) throw presented
+  return presented
+}
+
+function readOnce(certificates: Peer['certificates']): PeerCertificates | Refusal {
   try {
-    const [certificate, ...intermediates] = certificates.map((der, index) =>
-      parseCertificate(der, index === 0 ? 'the client certificate' : "a CA in the client's chain"),
-    )
-    if (certificate !== undefined) return { certificate, intermediates }
+    const missing = new Refusal('certificate-missing', 'this needs the certificate of a node that has joined')
+    return readPresented(certificates, 'client') ?? missing
   } catch (error) {
     if (!(error instanceof IdentityError)) throw error
-    throw new Refusal('certificate-invalid', error.message, { cause: error })
+    return new Refusal('certificate-invalid', error.message, { cause: error })
   }
-  throw new Refusal('certificate-missing', 'this needs the certificate of a node that has joined')
 }
 
 /** Returns the key of the CA that signed it. */
