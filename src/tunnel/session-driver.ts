@@ -6,6 +6,7 @@
 import type { Guard, SafetyNet } from '../process/safety-net.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Carrier } from './carrier.ts'
+import { EndingStreams } from './ending-streams.ts'
 import { ReceiveTurns } from './receive-turns.ts'
 import { TunnelStream } from './tunnel-stream.ts'
 import type { Budget } from './yamux/budget.ts'
@@ -46,6 +47,7 @@ export class SessionDriver implements SessionHandler {
   readonly #clock: Clock
   readonly #handler: DriverHandler
   readonly #net: SafetyNet
+  readonly #ending: EndingStreams
   readonly #guard: Guard
   readonly #flushSoon = (): void => this.#guard(() => this.#flush())
   #mayWrite = true
@@ -59,6 +61,7 @@ export class SessionDriver implements SessionHandler {
     // Its carrier's end is the session's, so that its streams and its owner hear of it.
     this.#guard = net.guard('session', () => carrier.destroy())
     this.#clock = clock
+    this.#ending = new EndingStreams(clock)
     this.#handler = handler
     this.#session = new Session({ role, clock, budget, handler: this, ...(limits && { limits }) })
     const turns = new ReceiveTurns(clock, carrier, (chunk, isTimeUp) => {
@@ -158,7 +161,7 @@ export class SessionDriver implements SessionHandler {
 
   /** What fails on it costs this stream, and not the session. */
   #streamOf(stream: Stream): TunnelStream {
-    return this.#net.watch(new TunnelStream(stream), 'stream')
+    return this.#net.watch(new TunnelStream(stream, this.#ending), 'stream')
   }
 
   #flush(): void {

@@ -3,6 +3,7 @@
  * Bytes the reader does not take stay in the session's stream, inside its window.
  */
 import { Duplex } from 'node:stream'
+import type { EndingStreams } from './ending-streams.ts'
 import type { StreamError } from './yamux/errors.ts'
 import type { Stream, StreamHandler } from './yamux/stream.ts'
 
@@ -21,6 +22,7 @@ type Callback = (error?: Error | null) => void
 
 export class TunnelStream extends Duplex implements StreamHandler {
   readonly #core: Stream
+  readonly #ending: EndingStreams | undefined
   #gate: ReadGate | undefined
   #readerWaits = false
   #relay: (() => void) | undefined
@@ -30,14 +32,15 @@ export class TunnelStream extends Duplex implements StreamHandler {
   #unwritten: Uint8Array[] = []
   #writeDone: Callback | undefined
 
-  constructor(core: Stream, gate?: ReadGate) {
+  /** `ending` ends it in turn with the other streams of its session when that has ended. */
+  constructor(core: Stream, ending?: EndingStreams) {
     super({
       allowHalfOpen: true,
       readableHighWaterMark: TUNNEL_STREAM_BUFFER_BYTES,
       writableHighWaterMark: TUNNEL_STREAM_BUFFER_BYTES,
     })
     this.#core = core
-    this.#gate = gate
+    this.#ending = ending
     core.attach(this)
   }
 
@@ -119,7 +122,8 @@ export class TunnelStream extends Duplex implements StreamHandler {
   }
 
   onReset(error: StreamError): void {
-    this.destroy(error)
+    if (error.code === 'session-ended' && this.#ending !== undefined) this.#ending.add(() => void this.destroy(error))
+    else this.destroy(error)
   }
 
   override _read(): void {

@@ -5,6 +5,7 @@
 import type { Duplex } from 'node:stream'
 import type { SafetyNet } from '../../process/safety-net.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { EndingStreams } from '../ending-streams.ts'
 import { OpenError } from '../open-error.ts'
 import type { Budget } from '../yamux/budget.ts'
 import { dialErrorFrom } from './dial-text.ts'
@@ -143,13 +144,15 @@ export class PacketSession {
   /** The link has gone: everything that used it ends now. */
   closed(error: Error | undefined): void {
     if (this.#end !== undefined) return
-    this.#end = new OpenError('no-route', `the link has ended${error === undefined ? '' : `: ${error.message}`}`)
-    this.#outgoing.failAll(this.#end)
+    const end = new OpenError('no-route', `the link has ended${error === undefined ? '' : `: ${error.message}`}`)
+    this.#end = end
+    const ending = new EndingStreams(this.#options.clock)
+    this.#outgoing.failAll(end)
     this.#incoming.cancelAll()
     for (const [id, { connection, cancelLimit }] of this.#entries) {
       cancelLimit()
       this.#entries.delete(id)
-      connection.destroy(this.#end)
+      ending.add(() => void connection.destroy(end))
     }
     this.#pressure.close()
   }
