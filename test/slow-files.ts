@@ -21,6 +21,7 @@ export const slowFiles: readonly string[] = [
   'test/contract/store/lmdb-disk.test.ts',
   'test/stall/attacks.test.ts',
   'test/stall/floods.test.ts',
+  'test/stall/policy.test.ts',
   'test/stall/reads.test.ts',
   'test/stall/writes.test.ts',
   // Floods, until a limit is reached.

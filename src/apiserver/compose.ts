@@ -188,14 +188,19 @@ export function composeApiServer(given: ApiServerOptions): ApiServer {
   )
   const reader = new Reader(store, cache, clock)
   const subresources = new Subresources({ reader, writer, clock, authorizer, nodes: undefined })
-  const reviews = new Reviews({ authorizer, reviewToken: (review) => reviewToken(review, tokens, issuer.apiAudiences) })
+  const renderer = new Renderer(heavy)
+  const reviews = new Reviews({
+    authorizer,
+    renderer,
+    reviewToken: (review) => reviewToken(review, tokens, issuer.apiAudiences),
+  })
   const core = new CoreHandler({
     store,
     cache,
     reader,
     writer,
     clock,
-    renderer: new Renderer(heavy),
+    renderer,
     authorizer,
     special: async (context, info) =>
       (await reviews.handle(context, info)) ||

@@ -27,6 +27,7 @@ import type { HeaderList } from '../../src/kube/client/credentials.ts'
 import { loadKubeconfig } from '../../src/kube/client/kubeconfig.ts'
 import type { KubeList, KubeObject } from '../../src/kube/objects.ts'
 import { ApiError } from '../../src/kube/status/status.ts'
+import { finished } from '../../src/runtime/steps.ts'
 import { Daemon } from './control-plane.ts'
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
 import { NODE_OBJECTS, NODE_QUESTIONS, POLICY, QUESTIONS, question, SUBJECTS } from './rbac-fixtures.ts'
@@ -323,7 +324,7 @@ describeReal('authorization', () => {
         const namespace = object.metadata?.namespace ?? ''
         const check = new EscalationCheck(view, authorizer)
         const ours = await outcome(() => {
-          check.check({ user, resource, namespace, name: '', object })
+          finished(check.checkSteps({ user, resource, namespace, name: '', object }))
           return {}
         })
         const path = `${rbacRoot}/${namespace === '' ? '' : `namespaces/${namespace}/`}${resource}?dryRun=All`

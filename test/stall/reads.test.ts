@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectShortTurns } from './limit.ts'
 import { MeteredServer, type Sent } from './metered-server.ts'
 import { type Seed, seedStore } from './seed-store.ts'
+import { many, namespaceSeed, RBAC_GROUP, seed } from './seeds.ts'
 
 const manyObjects = 20_000
 const manyKeys = 45_000
-const rbacGroup = 'rbac.authorization.k8s.io'
 const server = new MeteredServer()
 
 beforeAll(async () => {
@@ -14,28 +14,17 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-function many<T>(count: number, make: (index: number) => T): T[] {
-  return Array.from({ length: count }, (_, index) => make(index))
-}
-
-function seed(prefix: string, apiVersion: string, kind: string, metadata: object, rest: object): Seed {
-  return { prefix, object: { kind, apiVersion, metadata, ...rest } }
-}
-
 function configMap(namespace: string, name: string, data: object): Seed {
   const metadata = { name, namespace, labels: { app: 'x' } }
   return seed(`core/configmaps/${namespace}/`, 'v1', 'ConfigMap', metadata, { data })
 }
 
 function clusterRole(name: string, metadata: object, rest: object): Seed {
-  return seed(`${rbacGroup}/clusterroles/`, `${rbacGroup}/v1`, 'ClusterRole', { name, ...metadata }, rest)
+  return seed(`${RBAC_GROUP}/clusterroles/`, `${RBAC_GROUP}/v1`, 'ClusterRole', { name, ...metadata }, rest)
 }
 
 function* seeds(): Generator<Seed> {
-  for (const name of ['many', 'large', 'doomed', 'counted']) {
-    const rest = { spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } }
-    yield seed('core/namespaces/', 'v1', 'Namespace', { name }, rest)
-  }
+  for (const name of ['many', 'large', 'doomed', 'counted']) yield namespaceSeed(name)
   for (let index = 0; index < manyObjects; index++) yield configMap('many', `c${index}`, { a: `${index}` })
   for (let index = 0; index < manyObjects; index++) yield configMap('doomed', `c${index}`, {})
   const data = Object.fromEntries(many(manyKeys, (index) => [`key-number-${index}`, '01234567']))
@@ -53,11 +42,11 @@ function* seeds(): Generator<Seed> {
   yield clusterRole('large', { labels: { part: 'of-sum' } }, { rules })
   const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { part: 'of-sum' } }] }
   yield clusterRole('sum', {}, { aggregationRule, rules: null })
-  const roleRef = { apiGroup: rbacGroup, kind: 'ClusterRole', name: 'large' }
+  const roleRef = { apiGroup: RBAC_GROUP, kind: 'ClusterRole', name: 'large' }
   for (let index = 0; index < 5_000; index++) {
-    const subjects = [{ kind: 'Group', apiGroup: rbacGroup, name: `g${index % 400}` }]
+    const subjects = [{ kind: 'Group', apiGroup: RBAC_GROUP, name: `g${index % 400}` }]
     const metadata = { name: `b${index}` }
-    yield seed(`${rbacGroup}/clusterrolebindings/`, `${rbacGroup}/v1`, 'ClusterRoleBinding', metadata, {
+    yield seed(`${RBAC_GROUP}/clusterrolebindings/`, `${RBAC_GROUP}/v1`, 'ClusterRoleBinding', metadata, {
       subjects,
       roleRef,
     })
@@ -195,7 +184,12 @@ describe('a large policy', () => {
   it('is gathered without stalling anybody', async () => {
     const headers = { 'content-type': 'application/merge-patch+json' }
     const body = JSON.stringify({ metadata: { annotations: { at: `${process.hrtime()[1]}` } } })
-    await expectServed('a change', { method: 'PATCH', path: `/apis/${rbacGroup}/v1/clusterroles/large`, headers, body })
+    await expectServed('a change', {
+      method: 'PATCH',
+      path: `/apis/${RBAC_GROUP}/v1/clusterroles/large`,
+      headers,
+      body,
+    })
     await expectServed('what follows', { path: `${mapsOf('default')}?watch=true&timeoutSeconds=3` })
   })
 })

@@ -78,7 +78,7 @@ export function admissionPlugins(parts: AdmissionParts, disabled: readonly strin
     // Looks only; the place is that of a kube-apiserver.
     new PodResizeValidator(lookup),
     // After all that change objects: what is checked is what is granted.
-    new RbacEscalation(escalation),
+    new RbacEscalation(escalation, clock),
     // Last, since what is admitted here is counted.
     new ResourceQuota(lookup, clock),
   ]

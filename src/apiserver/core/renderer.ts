@@ -2,8 +2,10 @@
  * Items in the form that a client asked for. Small ones are worked on here and now, large ones on the thread for heavy
  * work. Methods that end in `Now` need no wait where `isReady`; whoever has many small items spares a promise for each.
  */
-
-import { type BodyForm, encodeJson } from '../answers/encode-body.ts'
+import { printJson } from '../../kube/codec/json.ts'
+import type { KubeObject } from '../../kube/objects.ts'
+import type { Encoding } from '../../kube/representation.ts'
+import { type BodyForm, bodyForm, encodeBody, encodeJson } from '../answers/encode-body.ts'
 import { type HeavyTask, renderedOf } from '../heavy/heavy-task.ts'
 import type { HeavyWork } from '../heavy/heavy-work.ts'
 import { rowHead } from '../kinds/tables/table.ts'
@@ -72,6 +74,15 @@ export class Renderer {
     const whole = json.length === 1 ? (json[0] as Buffer) : Buffer.concat(json)
     if (isLight(whole.length, form)) return encodeJson(whole.toString('utf8'), form)
     return await this.#run({ step: 'encode', json: whole, form }, asker)
+  }
+
+  /** The body of an answer that is made for the occasion and lies in no store. */
+  async body(object: KubeObject, encoding: Encoding, pretty: boolean, asker: RenderAsker): Promise<Buffer> {
+    const json = printJson(object)
+    const form = bodyForm(encoding, pretty)
+    if (form === 'compact') return encodeJson(json, form)
+    if (form === 'protobuf' && isLight(json.length, form)) return encodeBody(object, encoding, pretty)
+    return await this.encode([Buffer.from(json)], form, asker)
   }
 
   async #run(task: HeavyTask, { caller, signal }: RenderAsker): Promise<Buffer> {

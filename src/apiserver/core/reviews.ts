@@ -8,7 +8,6 @@ import type { ResourceRequest } from '../../kube/request-info.ts'
 import { joinGroupVersion } from '../../kube/schema/catalogue.ts'
 import { findKind } from '../../kube/schema/schema.ts'
 import { methodNotSupported } from '../../kube/status/resource-errors.ts'
-import { encodeBody } from '../answers/encode-body.ts'
 import { respond } from '../answers/respond.ts'
 import type { Authorizer } from '../auth/authorizer.ts'
 import {
@@ -19,19 +18,23 @@ import {
 } from '../auth/review.ts'
 import type { RequestContext } from '../chain/handler.ts'
 import { inOrder, readQuestion } from './decode-body.ts'
+import type { Renderer } from './renderer.ts'
 
 type Review = (review: KubeObject, context: RequestContext, info: ResourceRequest) => KubeObject | Promise<KubeObject>
 
 export interface ReviewParts {
   readonly authorizer: Authorizer
+  readonly renderer: Renderer
   reviewToken(review: KubeObject): Promise<KubeObject>
 }
 
 export class Reviews {
   readonly #reviews: ReadonlyMap<string, readonly [kind: string, review: Review]>
+  readonly #renderer: Renderer
 
   constructor(parts: ReviewParts) {
     const { authorizer } = parts
+    this.#renderer = parts.renderer
     this.#reviews = new Map<string, readonly [string, Review]>([
       ['subjectaccessreviews', ['SubjectAccessReview', (review) => reviewSubjectAccess(review, authorizer)]],
       [
@@ -77,7 +80,8 @@ export class Reviews {
     const ordered = inOrder(answer, expected)
     const { encoding } = output.representation
     const headers = { 'content-type': responseContentType(output.representation, { stream: false }) }
-    await respond(context, 201, headers, encodeBody(ordered, encoding, output.pretty))
+    const asker = { caller: context.user.name, signal: context.signal }
+    await respond(context, 201, headers, await this.#renderer.body(ordered, encoding, output.pretty, asker))
     return true
   }
 }

@@ -1,7 +1,8 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Attributes } from '../authorizer.ts'
 import type { UserInfo } from '../user.ts'
-import { RbacAuthorizer } from './authorizer.ts'
+import { LISTED_VALUE_CHARACTERS, MAX_LISTED_CHARACTERS, MAX_TOLD_ROLES, RbacAuthorizer } from './authorizer.ts'
+import { MAX_COMPARISONS_OF_REQUEST } from './comparisons.ts'
 import { RbacView } from './view.ts'
 
 function ref(kind: string, name: string): object {
@@ -114,5 +115,67 @@ it('lists rules and says which roles are missing', () => {
       'clusterrole.rbac.authorization.k8s.io "gone" not found',
       'role.rbac.authorization.k8s.io "gone" not found',
     ],
+  })
+})
+
+describe('for somebody with more than anybody needs', () => {
+  const subjects = [{ kind: 'User', name: 'max' }]
+  const bind = (to: RbacView, count: number, role: (index: number) => string): void => {
+    for (let index = 0; index < count; index++) {
+      to.put('clusterrolebindings', {
+        metadata: { name: `b${index}` },
+        subjects,
+        roleRef: ref('ClusterRole', role(index)),
+      })
+    }
+  }
+  const getPods = {
+    kind: 'resource' as const,
+    verb: 'get',
+    namespace: '',
+    apiGroup: '',
+    apiVersion: 'v1',
+    resource: 'pods',
+  }
+  const asked = {
+    ...getPods,
+    user: user('max'),
+    subresource: '',
+    name: 'x',
+    fieldSelector: '',
+    labelSelector: '',
+  } as const
+
+  it('a decision comes to an end, and says so', () => {
+    const full = new RbacView()
+    const rules = Array.from({ length: MAX_COMPARISONS_OF_REQUEST }, () => ({
+      verbs: ['list'],
+      apiGroups: [''],
+      resources: ['pods'],
+    }))
+    full.put('clusterroles', { metadata: { name: 'full' }, rules })
+    bind(full, 1, () => 'full')
+    expect(new RbacAuthorizer(full).authorize(asked)).toEqual({
+      verdict: 'no-opinion',
+      reason: 'RBAC: the user has too many bindings and rules: more than 100000 comparisons',
+    })
+  })
+
+  it('a few of the missing roles are named', () => {
+    const lost = new RbacView()
+    bind(lost, 2 * MAX_TOLD_ROLES, (index) => `gone-${index}`)
+    const { reason } = new RbacAuthorizer(lost).authorize(asked)
+    expect(reason.match(/not found/g)).toHaveLength(MAX_TOLD_ROLES)
+    expect(new RbacAuthorizer(lost).rulesFor(asked.user, '').errors).toHaveLength(MAX_TOLD_ROLES)
+  })
+
+  it('a listing is as long as can be read', () => {
+    const wide = new RbacView()
+    const rule = { verbs: ['get'], apiGroups: [''], resources: ['x'.repeat(1_000)] }
+    wide.put('clusterroles', { metadata: { name: 'wide' }, rules: Array.from({ length: 1_000 }, () => rule) })
+    bind(wide, 1, () => 'wide')
+    const listing = new RbacAuthorizer(wide).rulesFor(asked.user, '')
+    expect(listing.incomplete).toBe(true)
+    expect(listing.rules).toHaveLength(Math.floor(MAX_LISTED_CHARACTERS / (1_003 + 3 * LISTED_VALUE_CHARACTERS)))
   })
 })

@@ -12,13 +12,20 @@ import {
 } from '../authorizer.ts'
 import type { UserInfo } from '../user.ts'
 import { matchingSubject } from './binding-index.ts'
+import { Comparisons, MAX_COMPARISONS_OF_REQUEST, TooManyComparisonsError } from './comparisons.ts'
 import { grantsOf } from './grants.ts'
-import { type Binding, nameOf, namespaceOf, RBAC_GROUP, type RoleRef, type Subject } from './objects.ts'
+import { type Binding, completeRule, nameOf, namespaceOf, RBAC_GROUP, type RoleRef, type Subject } from './objects.ts'
 import { rulesAllow } from './rule-index.ts'
 import type { RbacSource } from './view.ts'
 
 /** Who has more is told that there are more. */
 export const MAX_LISTED_RULES = 5_000
+/** Of all their values together, with `LISTED_VALUE_CHARACTERS` more for each. */
+export const MAX_LISTED_CHARACTERS = 512 * 1024
+/** A value of a listed rule takes as long as so many characters, however short it is. */
+export const LISTED_VALUE_CHARACTERS = 16
+/** Bindings may name roles that are not there; nobody reads about more of them than this. */
+export const MAX_TOLD_ROLES = 100
 
 export class RbacAuthorizer implements Authorizer {
   readonly #source: RbacSource
@@ -31,27 +38,63 @@ export class RbacAuthorizer implements Authorizer {
     const { user } = attributes
     const namespace = attributes.kind === 'resource' ? attributes.namespace : ''
     const errors = new Set<string>()
-    // A role may be bound many times over.
-    const asked = new Set<readonly PolicyRule[]>()
-    for (const { binding, rules } of grantsOf(this.#source, user, namespace)) {
-      if (rules === undefined) errors.add(unresolvedText(binding.roleRef))
-      else if (!asked.has(rules) && rulesAllow(rules, attributes)) {
+    try {
+      const binding = this.#allowing(attributes, namespace, errors)
+      if (binding !== undefined) {
         return { verdict: 'allow', reason: `RBAC: allowed by ${describeGrant(binding, user)}` }
-      } else asked.add(rules)
+      }
+    } catch (error) {
+      if (!(error instanceof TooManyComparisonsError)) throw error
+      errors.add(`the user has too many bindings and rules: ${error.message}`)
     }
     return errors.size === 0 ? NO_OPINION : noOpinion(`RBAC: ${joinErrors([...errors])}`)
   }
 
+  #allowing(attributes: Attributes, namespace: string, errors: Set<string>): Binding | undefined {
+    const comparisons = new Comparisons(MAX_COMPARISONS_OF_REQUEST)
+    // A role may be bound many times over.
+    const asked = new Set<readonly PolicyRule[]>()
+    for (const { binding, rules } of grantsOf(this.#source, attributes.user, namespace)) {
+      comparisons.take(1)
+      if (rules === undefined) tellUnresolved(errors, binding.roleRef)
+      else if (!asked.has(rules)) {
+        if (rulesAllow(rules, attributes, comparisons)) return binding
+        asked.add(rules)
+      }
+    }
+    return undefined
+  }
+
   rulesFor(user: UserInfo, namespace: string): RuleListing {
     const rules: PolicyRule[] = []
-    const errors: string[] = []
+    const errors = new Set<string>()
+    let characters = 0
+    let grants = 0
     for (const grant of grantsOf(this.#source, user, namespace)) {
-      if (grant.rules === undefined) errors.push(unresolvedText(grant.binding.roleRef))
-      else for (const rule of grant.rules.slice(0, MAX_LISTED_RULES - rules.length)) rules.push(rule)
-      if (rules.length >= MAX_LISTED_RULES) return { rules, incomplete: true, errors }
+      if (++grants > MAX_COMPARISONS_OF_REQUEST) return { rules, incomplete: true, errors: [...errors] }
+      if (grant.rules === undefined) tellUnresolved(errors, grant.binding.roleRef)
+      for (const rule of grant.rules ?? []) {
+        characters += charactersOf(rule)
+        if (rules.length === MAX_LISTED_RULES || characters > MAX_LISTED_CHARACTERS) {
+          return { rules, incomplete: true, errors: [...errors] }
+        }
+        rules.push(rule)
+      }
     }
-    return { rules, incomplete: false, errors }
+    return { rules, incomplete: false, errors: [...errors] }
   }
+}
+
+function tellUnresolved(errors: Set<string>, roleRef: RoleRef): void {
+  if (errors.size < MAX_TOLD_ROLES) errors.add(unresolvedText(roleRef))
+}
+
+function charactersOf(rule: PolicyRule): number {
+  let characters = 0
+  for (const values of Object.values(completeRule(rule))) {
+    for (const value of values) characters += value.length + LISTED_VALUE_CHARACTERS
+  }
+  return characters
 }
 
 /** The API server's own listing calls the resource by its singular here. */

@@ -32,13 +32,24 @@ export class BindingIndex {
     }
   }
 
-  /** Each binding once, however many of its subjects the user is. */
+  /** Each binding once, however many of its subjects the user is. Good until the next change: one may have thousands. */
   of(user: UserInfo): Iterable<Binding> {
-    const found = new Set(this.#bySubject.get(userKey(user.name)))
-    for (const group of user.groups) {
-      for (const binding of this.#bySubject.get(groupKey(group)) ?? []) found.add(binding)
+    const keys = [userKey(user.name), ...user.groups.map(groupKey)]
+    const sets = keys.map((key) => this.#bySubject.get(key)).filter((bindings) => bindings !== undefined)
+    const [only, ...others] = new Set(sets)
+    if (others.length === 0) return only ?? []
+    return distinct([only as Set<Binding>, ...others])
+  }
+}
+
+function* distinct(sets: readonly Set<Binding>[]): Generator<Binding, void, undefined> {
+  const seen = new Set<Binding>()
+  for (const set of sets) {
+    for (const binding of set) {
+      if (seen.has(binding)) continue
+      seen.add(binding)
+      yield binding
     }
-    return found
   }
 }
 

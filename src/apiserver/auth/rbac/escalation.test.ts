@@ -1,27 +1,40 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../kube/objects.ts'
+import { finished } from '../../../runtime/steps.ts'
 import type { PolicyRule } from '../authorizer.ts'
 import { MASTERS_GROUP } from '../user.ts'
 import { RbacAuthorizer } from './authorizer.ts'
+import { MAX_COMPARISONS } from './comparisons.ts'
 import { EscalationCheck, MAX_PERMISSIONS_TO_CHECK, type PolicyWrite } from './escalation.ts'
+import { MAX_ESCALATION_CHARACTERS } from './escalation-text.ts'
 import { RbacView } from './view.ts'
 
 const getPods: PolicyRule = { verbs: ['get'], apiGroups: [''], resources: ['pods'] }
 const roleRef = (name: string): object => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name })
 
 /** A policy in which `ann` holds these rules everywhere. */
-function checkFor(held: readonly PolicyRule[]): EscalationCheck {
+function checkFor(held: readonly PolicyRule[]): { check(write: PolicyWrite): void } {
   const view = new RbacView()
   view.put('clusterroles', { metadata: { name: 'held' }, rules: held })
   view.put('clusterroles', { metadata: { name: 'strong' }, rules: [{ ...getPods, verbs: ['get', 'delete'] }] })
   const subjects = [{ kind: 'User', name: 'ann' }]
   view.put('clusterrolebindings', { metadata: { name: 'held' }, subjects, roleRef: roleRef('held') })
-  return new EscalationCheck(view, new RbacAuthorizer(view))
+  const check = new EscalationCheck(view, new RbacAuthorizer(view))
+  return { check: (write) => finished(check.checkSteps(write)) }
 }
 
 function write(object: KubeObject, more: Partial<PolicyWrite> = {}): PolicyWrite {
   const user = { name: 'ann', uid: '', groups: ['b', 'a'], extra: {} }
   return { user, resource: 'clusterroles', namespace: '', name: '', object, ...more }
+}
+
+function messageOf(act: () => void): string {
+  try {
+    act()
+    return ''
+  } catch (error) {
+    return (error as Error).message
+  }
 }
 
 const metadata = { name: 'new' }
@@ -76,6 +89,22 @@ describe('roles', () => {
     const many = Array.from({ length: Math.ceil(Math.sqrt(MAX_PERMISSIONS_TO_CHECK)) + 1 }, (_, index) => `r${index}`)
     const wide = { metadata, rules: [{ verbs: many, apiGroups: [''], resources: many }] }
     expect(() => checkFor([getPods]).check(write(wide))).toThrow(/split them into several roles/)
+  })
+
+  it('may not be held against more rules than anybody has time for', () => {
+    const held = Array.from({ length: 3_000 }, (_, index) => ({ ...getPods, resourceNames: [`n${index}`] }))
+    const rules = Array.from({ length: 3_000 }, (_, index) => ({ ...getPods, resourceNames: [`m${index}`] }))
+    expect(() => checkFor(held).check(write({ metadata, rules }))).toThrow(
+      `it takes more than ${MAX_COMPARISONS} comparisons with the rules that the user holds: split it into several roles`,
+    )
+  })
+
+  it('are refused in words that can be read', () => {
+    const long = 'x'.repeat(1_000)
+    const resources = Array.from({ length: 100 }, (_, index) => `${long}${index}`)
+    const message = messageOf(() => checkFor([]).check(write({ metadata, rules: [{ ...getPods, resources }] })))
+    expect(message.length).toBeLessThan(MAX_ESCALATION_CHARACTERS * 2)
+    expect(message.slice(-20)).toMatch(/\n\.\.\. and 84 more$/)
   })
 })
 

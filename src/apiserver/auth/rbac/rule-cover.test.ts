@@ -1,8 +1,10 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { finished } from '../../../runtime/steps.ts'
 import type { Attributes, PolicyRule } from '../authorizer.ts'
 import { anonymousUser } from '../user.ts'
-import { countPermissionsToCheck, uncoveredRules } from './rule-cover.ts'
+import { Comparisons, TooManyComparisonsError } from './comparisons.ts'
+import { TooManyPermissionsError, uncoveredRules, uncoveredRulesSteps } from './rule-cover.ts'
 import { ruleAllows } from './rule-match.ts'
 
 const pods: PolicyRule = { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods'] }
@@ -57,10 +59,48 @@ it.each<[string, PolicyRule[], PolicyRule[], PolicyRule[]]>([
 it('counts before it multiplies, and leaves out what is held as a whole', () => {
   const many = Array.from({ length: 1000 }, (_, index) => `r${index}`)
   const wanted = [{ verbs: many, apiGroups: many, resources: many, resourceNames: many }]
-  expect(countPermissionsToCheck([], wanted)).toBe(1e12)
-  expect(countPermissionsToCheck([{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], wanted)).toBe(0)
-  expect(countPermissionsToCheck([], [pods, { verbs: ['get'], nonResourceURLs: ['/a', '/b'] }])).toBe(4)
+  const within = (held: PolicyRule[], rules: PolicyRule[], maxPermissions: number): PolicyRule[] =>
+    finished(uncoveredRulesSteps(held, rules, { comparisons: new Comparisons(1_000_000), maxPermissions }))
+  expect(() => within([], wanted, 1e12 - 1)).toThrow(TooManyPermissionsError)
+  expect(within([{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], wanted, 0)).toEqual([])
+  const some = [pods, { verbs: ['get'], nonResourceURLs: ['/a', '/b'] }]
+  expect(within([], some, 4)).toHaveLength(4)
+  expect(() => within([], some, 3)).toThrow(TooManyPermissionsError)
 })
+
+it.each<[string, PolicyRule, PolicyRule]>([
+  ['many values', { ...pods, verbs: words(1_000) }, { ...pods, verbs: [...words(1_000), 'x'] }],
+  ['long values', { ...pods, verbs: ['x'.repeat(300_000)] }, { ...pods, verbs: ['x'.repeat(300_000), 'y'] }],
+  [
+    'long paths',
+    { verbs: ['get'], nonResourceURLs: words(10) },
+    { verbs: ['get'], nonResourceURLs: ['/'.repeat(30_000)] },
+  ],
+])('counts what it takes to compare %s', (_, held, wanted) => {
+  const within = (comparisons: number): PolicyRule[] =>
+    finished(
+      uncoveredRulesSteps([held], [wanted], { comparisons: new Comparisons(comparisons), maxPermissions: 10_000 }),
+    )
+  expect(within(10_000)).toHaveLength(1)
+  expect(() => within(1_000)).toThrow(TooManyComparisonsError)
+})
+
+it('stops now and then', () => {
+  const held = words(100).map((name) => ({ ...pods, resourceNames: [name] }))
+  const limits = { comparisons: new Comparisons(1_000_000), maxPermissions: 10_000 }
+  const steps = [
+    ...uncoveredRulesSteps(
+      held,
+      words(100).map((name) => ({ ...pods, verbs: [name] })),
+      limits,
+    ),
+  ]
+  expect(steps.length).toBeGreaterThan(10)
+})
+
+function words(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `w${index}`)
+}
 
 const some = (...values: string[]): fc.Arbitrary<string[]> => fc.subarray(values)
 const resourceRules = fc.record(

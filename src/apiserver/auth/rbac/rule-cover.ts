@@ -1,27 +1,50 @@
 /** Whether the rules somebody holds include other rules, and which single permissions are missing. */
+import { finished, type Steps } from '../../../runtime/steps.ts'
 import type { PolicyRule } from '../authorizer.ts'
+import { Comparisons } from './comparisons.ts'
+import { HeldRules } from './held-rules.ts'
 import { type CompleteRule, completeRule } from './objects.ts'
-import { pathCovers } from './rule-match.ts'
+
+export class TooManyPermissionsError extends Error {}
+
+export interface CoverLimits {
+  readonly comparisons: Comparisons
+  /** How many single permissions may have to be looked at: the product of a rule's lists grows quickly. */
+  readonly maxPermissions: number
+}
+
+/** What `held` lacks of `wanted`, as rules of one verb on one resource, name or path each. For rules of our own. */
+export function uncoveredRules(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
+  const limits = {
+    comparisons: new Comparisons(Number.POSITIVE_INFINITY),
+    maxPermissions: Number.POSITIVE_INFINITY,
+  }
+  return finished(uncoveredRulesSteps(held, wanted, limits))
+}
 
 /**
- * What `held` lacks of `wanted`, as rules of one verb on one resource, name or path each. A single permission is always
- * held by one rule or by none, so taking rules apart first makes several held rules add up.
+ * The same with a stop now and then. A single permission is always held by one rule or by none, so taking rules apart
+ * first makes several held rules add up. Throws a TooManyComparisonsError or a TooManyPermissionsError.
  */
-export function uncoveredRules(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
-  const owned = held.map(completeRule)
-  return notHeldAsAWhole(owned, wanted)
-    .flatMap(singlePermissions)
-    .filter((permission) => !owned.some((rule) => ruleCovers(rule, completeRule(permission))))
-}
-
-/** How many single permissions `uncoveredRules` would have to look at: the product of a rule's lists grows quickly. */
-export function countPermissionsToCheck(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): number {
-  return notHeldAsAWhole(held.map(completeRule), wanted).reduce((sum, rule) => sum + permissionCount(rule), 0)
-}
-
-/** Leaves out what one held rule includes as a whole, so that a cluster-admin's rules are never taken apart. */
-function notHeldAsAWhole(held: readonly CompleteRule[], wanted: readonly PolicyRule[]): CompleteRule[] {
-  return wanted.map(completeRule).filter((rule) => !held.some((owned) => ruleCovers(owned, rule)))
+export function* uncoveredRulesSteps(
+  held: Iterable<PolicyRule>,
+  wanted: readonly PolicyRule[],
+  { comparisons, maxPermissions }: CoverLimits,
+): Steps<PolicyRule[]> {
+  const index = yield* HeldRules.of(held, comparisons)
+  const missing: PolicyRule[] = []
+  let permissions = 0
+  for (const rule of wanted.map(completeRule)) {
+    const count = permissionCount(rule)
+    // What one held rule includes as a whole is never taken apart: a cluster-admin may write anything.
+    if (count === 0 || (yield* index.include(rule, comparisons))) continue
+    permissions += count
+    if (permissions > maxPermissions) throw new TooManyPermissionsError(`more than ${maxPermissions} permissions`)
+    for (const permission of singlePermissions(rule)) {
+      if (!(yield* index.include(completeRule(permission), comparisons))) missing.push(permission)
+    }
+  }
+  return missing
 }
 
 function permissionCount({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: CompleteRule): number {
@@ -29,47 +52,17 @@ function permissionCount({ verbs, apiGroups, resources, resourceNames, nonResour
   return verbs.length * (objects + nonResourceURLs.length)
 }
 
-function singlePermissions({
-  verbs,
-  apiGroups,
-  resources,
-  resourceNames,
-  nonResourceURLs,
-}: CompleteRule): PolicyRule[] {
+function* singlePermissions(rule: CompleteRule): Generator<PolicyRule, void, undefined> {
+  const { verbs, apiGroups, resources, resourceNames, nonResourceURLs } = rule
   const names = resourceNames.length === 0 ? [{}] : resourceNames.map((name) => ({ resourceNames: [name] }))
-  const ofResources = apiGroups.flatMap((group) =>
-    resources.flatMap((resource) =>
-      verbs.flatMap((verb) =>
-        names.map((name) => ({ verbs: [verb], apiGroups: [group], resources: [resource], ...name })),
-      ),
-    ),
-  )
-  const ofPaths = nonResourceURLs.flatMap((path) => verbs.map((verb) => ({ verbs: [verb], nonResourceURLs: [path] })))
-  return [...ofResources, ...ofPaths]
-}
-
-function ruleCovers(held: CompleteRule, wanted: CompleteRule): boolean {
-  return (
-    includesEach(held.verbs, wanted.verbs) &&
-    includesEach(held.apiGroups, wanted.apiGroups) &&
-    wanted.resources.every((resource) => resourceCovers(held.resources, resource)) &&
-    namesCover(held.resourceNames, wanted.resourceNames) &&
-    wanted.nonResourceURLs.every((path) => held.nonResourceURLs.some((pattern) => pathCovers(pattern, path)))
-  )
-}
-
-function includesEach(held: readonly string[], wanted: readonly string[]): boolean {
-  return held.includes('*') || wanted.every((value) => held.includes(value))
-}
-
-function resourceCovers(held: readonly string[], resource: string): boolean {
-  if (held.includes('*') || held.includes(resource)) return true
-  const slash = resource.indexOf('/')
-  return slash !== -1 && held.includes(`*${resource.slice(slash)}`)
-}
-
-/** No names means all names: that only a rule without names can grant. */
-function namesCover(held: readonly string[], wanted: readonly string[]): boolean {
-  if (held.length === 0) return true
-  return wanted.length > 0 && wanted.every((name) => held.includes(name))
+  for (const group of apiGroups) {
+    for (const resource of resources) {
+      for (const verb of verbs) {
+        for (const name of names) yield { verbs: [verb], apiGroups: [group], resources: [resource], ...name }
+      }
+    }
+  }
+  for (const path of nonResourceURLs) {
+    for (const verb of verbs) yield { verbs: [verb], nonResourceURLs: [path] }
+  }
 }

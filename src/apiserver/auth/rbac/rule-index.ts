@@ -3,6 +3,7 @@
  * user may have many such roles: their rules are put in order, once, by what they are about.
  */
 import type { Attributes, PolicyRule } from '../authorizer.ts'
+import type { Comparisons } from './comparisons.ts'
 import { ruleAllows } from './rule-match.ts'
 
 /** Fewer are looked at one by one as quickly. */
@@ -34,10 +35,16 @@ export function indexRules(rules: Rules): void {
   indexes.set(rules, { byObject, ofPaths })
 }
 
-export function rulesAllow(rules: Rules, attributes: Attributes): boolean {
+/** Throws a TooManyComparisonsError where so many would have to be looked at. */
+export function rulesAllow(rules: Rules, attributes: Attributes, comparisons: Comparisons): boolean {
   const index = indexes.get(rules)
-  if (index === undefined) return rules.some((rule) => ruleAllows(rule, attributes))
-  return candidates(index, attributes).some((some) => some.some((rule) => ruleAllows(rule, attributes)))
+  const asked = index === undefined ? [rules] : candidates(index, attributes)
+  return asked.some((some) =>
+    some.some((rule) => {
+      comparisons.take(1 + (attributes.kind === 'non-resource' ? (rule.nonResourceURLs?.length ?? 0) : 0))
+      return ruleAllows(rule, attributes)
+    }),
+  )
 }
 
 function candidates({ byObject, ofPaths }: RuleIndex, attributes: Attributes): Rules[] {

@@ -1,5 +1,6 @@
 /** Whether a single rule lets a request pass. A star stands for a whole word, or for the end of a path. */
 import type { Attributes, PolicyRule } from '../authorizer.ts'
+import { hasWord } from './word-list.ts'
 
 export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
   if (!includesOrAll(rule.verbs, attributes.verb)) return false
@@ -12,18 +13,18 @@ export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
 }
 
 function includesOrAll(values: readonly string[] | undefined, value: string): boolean {
-  return values?.includes(value) === true || values?.includes('*') === true
+  return hasWord(values, value) || hasWord(values, '*')
 }
 
 /** `pods` does not include `pods/log`, and `pods/*` means nothing. */
 function resourceMatches(resources: readonly string[] | undefined, resource: string, subresource: string): boolean {
   if (subresource === '') return includesOrAll(resources, resource)
-  return includesOrAll(resources, `${resource}/${subresource}`) || resources?.includes(`*/${subresource}`) === true
+  return includesOrAll(resources, `${resource}/${subresource}`) || hasWord(resources, `*/${subresource}`)
 }
 
 /** A rule with names never matches a request without one, such as a list or a create. */
 function nameMatches(names: readonly string[] | undefined, name: string): boolean {
-  return !names?.length || names.includes(name)
+  return !names?.length || hasWord(names, name)
 }
 
 function pathMatches(patterns: readonly string[] | undefined, path: string): boolean {

@@ -15,7 +15,8 @@ export interface RbacSource {
 
 export class RbacView implements RbacSource {
   readonly #clusterRoles = new Map<string, ClusterRole>()
-  readonly #roles = new Map<string, Role>()
+  /** By namespace and name, without a text of both: a user may have thousands of bindings, and each asks for its role. */
+  readonly #roles = new Map<string, Map<string, Role>>()
   readonly #clusterRoleBindings = new BindingIndex()
   /** Namespaces without bindings have no entry. */
   readonly #roleBindings = new Map<string, BindingIndex>()
@@ -27,7 +28,7 @@ export class RbacView implements RbacSource {
         this.#clusterRoles.set(nameOf(object), indexed(object))
         break
       case 'roles':
-        this.#roles.set(roleKey(namespaceOf(object), nameOf(object)), indexed(object))
+        this.#putRole(indexed(object))
         break
       case 'clusterrolebindings':
         this.#clusterRoleBindings.put(object as Binding)
@@ -44,7 +45,7 @@ export class RbacView implements RbacSource {
         this.#clusterRoles.delete(name)
         break
       case 'roles':
-        this.#roles.delete(roleKey(namespace, name))
+        this.#removeRole(namespace, name)
         break
       case 'clusterrolebindings':
         this.#clusterRoleBindings.remove(name)
@@ -64,7 +65,7 @@ export class RbacView implements RbacSource {
   }
 
   role(namespace: string, name: string): Role | undefined {
-    return this.#roles.get(roleKey(namespace, name))
+    return this.#roles.get(namespace)?.get(name)
   }
 
   clusterRoleBindingsOf(user: UserInfo): Iterable<Binding> {
@@ -73,6 +74,19 @@ export class RbacView implements RbacSource {
 
   roleBindingsOf(user: UserInfo, namespace: string): Iterable<Binding> {
     return this.#roleBindings.get(namespace)?.of(user) ?? []
+  }
+
+  #putRole(role: Role): void {
+    const namespace = namespaceOf(role)
+    const known = this.#roles.get(namespace)
+    if (known === undefined) this.#roles.set(namespace, new Map([[nameOf(role), role]]))
+    else known.set(nameOf(role), role)
+  }
+
+  #removeRole(namespace: string, name: string): void {
+    const known = this.#roles.get(namespace)
+    known?.delete(name)
+    if (known?.size === 0) this.#roles.delete(namespace)
   }
 
   #putRoleBinding(binding: Binding): void {
@@ -95,9 +109,4 @@ export class RbacView implements RbacSource {
 function indexed(role: Role): Role {
   indexRules(role.rules ?? [])
   return role
-}
-
-/** Names of roles may hold almost any character, but neither they nor namespaces hold a slash. */
-function roleKey(namespace: string, name: string): string {
-  return `${namespace}/${name}`
 }
