@@ -20,6 +20,7 @@ export const slowFiles: readonly string[] = [
   'test/e2e/up.test.ts',
   'test/contract/store/lmdb-disk.test.ts',
   'test/stall/attacks.test.ts',
+  'test/stall/crowds.test.ts',
   'test/stall/floods.test.ts',
   'test/stall/policy.test.ts',
   'test/stall/reads.test.ts',

@@ -13,6 +13,7 @@ import { formatAddress, type ListenAddress } from '../network/listen.ts'
 import type { Part } from '../process/lifecycle.ts'
 import { SafetyNet } from '../process/safety-net.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { turnFor } from '../runtime/turns.ts'
 import type { HealthChecks } from '../telemetry/health.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import { lookupIn } from './admission/lookup.ts'
@@ -355,6 +356,7 @@ function contextOf(exchange: Exchange, clock: Clock): RequestContext {
     auditId: '',
     ...UNREAD_REQUEST,
     user: anonymousUser,
+    turn: () => turnFor(clock),
     signal: exchange.closed,
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from './clock.ts'
-import { nextTurn, TURN_MS, Turns } from './turns.ts'
+import { nextTurn, TURN_MS, Turns, turnFor } from './turns.ts'
 
 describe('Turns', () => {
   it('are over after their time, and begin again', async () => {
@@ -56,5 +56,24 @@ describe('Turns', () => {
     }
     await Promise.all([1, 2, 3].map(work))
     expect(order).toEqual([1, 2, 3, 1, 2, 3])
+  })
+})
+
+describe('what others set off', () => {
+  it('waits only where this turn of the event loop is full', async () => {
+    let nowMs = 0
+    const clock = Object.assign(new ManualClock(), { monotonicMs: () => nowMs })
+    await nextTurn()
+    const waited: boolean[] = []
+    const work = async (): Promise<void> => {
+      const turn = turnFor(clock)
+      waited.push(turn !== undefined)
+      await turn
+      nowMs += TURN_MS / 2
+    }
+    await Promise.all(Array.from({ length: 4 }, work))
+    expect(waited).toEqual([false, false, true, true])
+    await nextTurn()
+    expect(turnFor(clock)).toBeUndefined()
   })
 })

@@ -13,6 +13,25 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
+/** When the work of this turn of the event loop began; undefined where nobody has begun any. */
+let begunMs: number | undefined
+
+/**
+ * For work of some length that others set off, a request for instance: nothing to wait for while this turn of the event loop
+ * is young, and a slice like everybody else's where others have filled it already. Many may arrive in one turn.
+ */
+export function turnFor(clock: Clock): Promise<void> | undefined {
+  const nowMs = clock.monotonicMs()
+  if (begunMs === undefined) {
+    begunMs = nowMs
+    setImmediate(() => {
+      begunMs = undefined
+    })
+    return undefined
+  }
+  return nowMs - begunMs < TURN_MS ? undefined : new Turns(clock).next()
+}
+
 interface Waiting {
   readonly clock: Clock
   readonly resume: () => void

@@ -105,6 +105,7 @@ function contextOf(method: string, target: string, headers: Record<string, strin
     info: parseRequestInfo({ method: 'GET', path: '/' }),
     query: EMPTY_QUERY,
     user: anonymousUser,
+    turn: () => undefined,
     signal: exchange.closed,
   }
 }

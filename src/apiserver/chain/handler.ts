@@ -36,6 +36,8 @@ export interface RequestContext {
   onStream?: () => void
   /** The Status that was sent instead of what the client wanted. */
   failure?: Status
+  /** To be awaited before work of some length that follows a wait for the client: many bodies may be complete at once. */
+  turn(): Promise<void> | undefined
   /** Aborts when the client has gone or the time is up; work that nobody waits for should stop then. */
   signal: AbortSignal
 }

@@ -46,7 +46,10 @@ export interface Decoded {
 
 export async function readBodyBytes(context: RequestContext, maxBytes = MAX_BODY_BYTES): Promise<Buffer> {
   try {
-    return await context.exchange.readBody(maxBytes)
+    const bytes = await context.exchange.readBody(maxBytes)
+    // Whatever is done with it is work of some length.
+    await context.turn()
+    return bytes
   } catch (error) {
     if (error instanceof BodyTooLargeError) throw requestEntityTooLarge(`limit is ${maxBytes}`)
     throw error

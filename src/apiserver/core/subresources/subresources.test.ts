@@ -67,7 +67,8 @@ describe('Subresources', () => {
       },
     }
     const signal = new AbortController().signal
-    const shared = { responseHeaders: {}, warnings: new Set<string>(), query, user: anonymousUser, signal }
+    const turn = (): undefined => undefined
+    const shared = { turn, responseHeaders: {}, warnings: new Set<string>(), query, user: anonymousUser, signal }
     return { context: { exchange, info, ...shared } as unknown as RequestContext, info, sent }
   }
 
