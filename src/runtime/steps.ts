@@ -27,3 +27,8 @@ export async function inTurns<Result>(steps: Steps<Result>, turns: Turns): Promi
     await turns.next()
   }
 }
+
+/** At once where this turn has room for all of it: most work is short, and a promise for each would not be. */
+export function nowOrInTurns(steps: Steps<void>, turns: Turns): Promise<void> | void {
+  if (tried(steps, turns) === undefined) return inTurns(steps, turns)
+}

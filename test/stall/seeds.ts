@@ -16,9 +16,9 @@ export function seed(prefix: string, apiVersion: string, kind: string, metadata:
   return { prefix, object: { kind, apiVersion, metadata, ...rest } }
 }
 
-export function namespaceSeed(name: string): Seed {
+export function namespaceSeed(name: string, labels: object = {}): Seed {
   const rest = { spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } }
-  return seed('core/namespaces/', 'v1', 'Namespace', { name }, rest)
+  return seed('core/namespaces/', 'v1', 'Namespace', { name, labels }, rest)
 }
 
 /** An object of the core group in a namespace. */

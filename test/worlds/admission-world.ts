@@ -1,5 +1,5 @@
 /** A cluster made of plain objects, in which admission plugins look things up, and the requests that they are asked about. */
-import type { ObjectLookup } from '../../src/apiserver/admission/lookup.ts'
+import type { ObjectLookup, Reading, UnreadObject } from '../../src/apiserver/admission/lookup.ts'
 import type { UserInfo } from '../../src/apiserver/auth/user.ts'
 import type { AdmissionRequest } from '../../src/apiserver/core/admission.ts'
 import { type Resource, storedResource } from '../../src/apiserver/core/resource.ts'
@@ -20,6 +20,25 @@ export class World implements ObjectLookup {
 
   each(resource: GroupResource, namespace: string): readonly KubeObject[] {
     return this.list(resource, namespace)
+  }
+
+  unread(resource: GroupResource, namespace: string): UnreadObject[] {
+    return this.list(resource, namespace).map((object) => ({
+      metadata: () => object.metadata ?? {},
+      object: () => object,
+    }))
+  }
+
+  *reads<Read>(resource: GroupResource, namespace: string, reading: Reading<Read>): Generator<Read, void, undefined> {
+    for (const object of this.list(resource, namespace)) yield reading.read(object)
+  }
+
+  count(resource: GroupResource, namespace: string): number {
+    return this.list(resource, namespace).length
+  }
+
+  has(resource: GroupResource, namespace: string, name: string): boolean {
+    return this.find(resource, namespace, name) !== undefined
   }
 
   list(resource: GroupResource, namespace: string): KubeObject[] {

@@ -1,13 +1,18 @@
 /** LimitRanges: what containers get that ask for nothing, and how much containers, pods and claims may ask for. */
 import type { KubeObject } from '../../kube/objects.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { nowOrInTurns, type Steps } from '../../runtime/steps.ts'
+import { Turns } from '../../runtime/turns.ts'
 import { joinErrors } from '../auth/authorizer.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../core/admission.ts'
 import { ensureStruct, type Fields, struct, structs, text } from '../kinds/fields.ts'
 import { type Amounts, amountsOf } from './amounts.ts'
 import { breaches, type LimitedAmounts, maximum, maximumRatio, maximumRequest, minimum } from './limit-constraints.ts'
+import { type Limit, MAX_LIMIT_CHECKS, RANGE_READING } from './limit-facts.ts'
 import { CLAIMS, LIMIT_RANGES, type ObjectLookup, PODS } from './lookup.ts'
-import { specifiedPodAmounts } from './pod-amounts.ts'
+import { specifiedPodTotals } from './pod-amounts.ts'
 import { concerns, concernsObject, refusal } from './refusal.ts'
+import { type Totals, totalsOf } from './totals.ts'
 
 /** Tells users why their pod asks for something that they never wrote. */
 const annotation = 'kubernetes.io/limit-ranger'
@@ -15,68 +20,86 @@ const annotation = 'kubernetes.io/limit-ranger'
 export class LimitRanger implements AdmissionPlugin {
   readonly name = 'LimitRanger'
   readonly #lookup: ObjectLookup
+  readonly #clock: Clock
 
-  constructor(lookup: ObjectLookup) {
+  constructor(lookup: ObjectLookup, clock: Clock) {
     this.#lookup = lookup
+    this.#clock = clock
   }
 
-  admit(request: AdmissionRequest): void {
+  admit(request: AdmissionRequest): Promise<void> | void {
     const { object } = request
-    if (object === undefined || !concerns(request, PODS)) return
-    const ranges = this.#rangesFor(request)
-    checkPrice(request, object, ranges)
-    for (const range of ranges) giveDefaults(object, range)
+    if (object === undefined || !concerns(request, PODS) || !isLimited(request)) return
+    return nowOrInTurns(this.#giveDefaults(request, object), new Turns(this.#clock))
   }
 
-  validate(request: AdmissionRequest): void {
+  validate(request: AdmissionRequest): Promise<void> | void {
     const { object } = request
-    if (object === undefined) return
-    for (const range of this.#rangesFor(request)) {
-      const limits = structs(struct(range, 'spec'), 'limits')
-      const broken = concerns(request, PODS)
-        ? limits.flatMap((limit) => podBreaches(limit, object))
-        : limits.flatMap((limit) => claimBreaches(limit, object))
+    if (object === undefined || !isLimited(request)) return
+    return nowOrInTurns(this.#check(request, object), new Turns(this.#clock))
+  }
+
+  *#giveDefaults(request: AdmissionRequest, pod: KubeObject): Steps<void> {
+    for (const limits of yield* this.#limitsFor(request, pod)) {
+      giveDefaults(pod, limits)
+      yield
+    }
+  }
+
+  *#check(request: AdmissionRequest, object: KubeObject): Steps<void> {
+    const ranges = yield* this.#limitsFor(request, object)
+    if (ranges.length === 0) return
+    const pod = concerns(request, PODS) ? podTotalsOf(object, ranges.flat()) : undefined
+    const claimed = totalsOf(struct(struct(object, 'spec'), 'resources'), 'requests')
+    for (const limits of ranges) {
+      const broken: string[] = []
+      for (const limit of limits) {
+        if (pod === undefined) broken.push(...claimBreaches(limit, claimed))
+        else broken.push(...(yield* podBreaches(limit, pod)))
+        yield
+      }
       if (broken.length > 0) throw refusal(request, joinErrors(broken))
     }
   }
 
-  #rangesFor(request: AdmissionRequest): readonly KubeObject[] {
-    const isGoing = request.old?.metadata?.deletionTimestamp !== undefined
-    return isLimited(request) && !isGoing ? this.#lookup.list(LIMIT_RANGES, request.namespace) : []
+  /** Those of each LimitRange, in order. Throws where checking them would take too long; so does reading more of them. */
+  *#limitsFor(request: AdmissionRequest, object: KubeObject): Steps<(readonly Limit[])[]> {
+    const parts = partsOf(object)
+    const ranges: (readonly Limit[])[] = []
+    let checks = 0
+    for (const { bounds, limits } of this.#lookup.reads(LIMIT_RANGES, request.namespace, RANGE_READING)) {
+      checks += bounds * parts
+      if (checks > MAX_LIMIT_CHECKS) {
+        const why = 'its containers and the LimitRanges of its namespace need more than'
+        throw refusal(request, `${why} ${MAX_LIMIT_CHECKS} checks`)
+      }
+      ranges.push(limits)
+      yield
+    }
+    return ranges
   }
+}
+
+/** What each bound is held against: the containers and the whole. */
+function partsOf(object: KubeObject): number {
+  const spec = struct(object, 'spec')
+  return 1 + structs(spec, 'containers').length + structs(spec, 'initContainers').length
 }
 
 /** The amounts of a pod are fixed at its creation and change only by a resize; those of a claim by any update. */
 function isLimited(request: AdmissionRequest): boolean {
-  const { operation, subresource } = request
+  const { operation, subresource, old } = request
+  if (old?.metadata?.deletionTimestamp !== undefined) return false
   if (concerns(request, PODS)) {
     return (operation === 'CREATE' && subresource === '') || (operation === 'UPDATE' && subresource === 'resize')
   }
   return (operation === 'CREATE' || operation === 'UPDATE') && concernsObject(request, CLAIMS)
 }
 
-/** Of one pod: each container is held against each resource of each LimitRange. Far more than there are in use. */
-export const MAX_LIMIT_CHECKS = 10_000
-
-function checkPrice(request: AdmissionRequest, pod: KubeObject, ranges: readonly KubeObject[]): void {
-  const spec = struct(pod, 'spec')
-  const containers = structs(spec, 'containers').length + structs(spec, 'initContainers').length
-  let bounds = 0
-  for (const range of ranges) {
-    for (const limit of structs(struct(range, 'spec'), 'limits'))
-      for (const amounts of Object.values(limit)) bounds += Object.keys(amounts ?? {}).length
-  }
-  if ((containers + 1) * bounds <= MAX_LIMIT_CHECKS) return
-  throw refusal(
-    request,
-    `its containers and the LimitRanges of its namespace need more than ${MAX_LIMIT_CHECKS} checks`,
-  )
-}
-
-function giveDefaults(pod: KubeObject, range: KubeObject): void {
-  const perContainer = structs(struct(range, 'spec'), 'limits').filter((limit) => text(limit, 'type') === 'Container')
-  const requests = Object.assign({}, ...perContainer.map((limit) => amountsOf(limit, 'defaultRequest'))) as Amounts
-  const limits = Object.assign({}, ...perContainer.map((limit) => amountsOf(limit, 'default'))) as Amounts
+function giveDefaults(pod: KubeObject, range: readonly Limit[]): void {
+  const perContainer = range.filter(({ type }) => type === 'Container')
+  const requests = Object.assign({}, ...perContainer.map(({ defaultRequests }) => defaultRequests)) as Amounts
+  const limits = Object.assign({}, ...perContainer.map(({ defaultLimits }) => defaultLimits)) as Amounts
   const spec = ensureStruct(pod, 'spec')
   const given = (['containers', 'initContainers'] as const).flatMap((list) =>
     structs(spec, list).flatMap((container) => {
@@ -107,33 +130,43 @@ function fillIn(container: Fields, kind: 'requests' | 'limits', defaults: Amount
   return missing
 }
 
-function podBreaches(limit: Fields, pod: KubeObject): string[] {
-  const type = text(limit, 'type')
-  return limitedParts(type, pod).flatMap((amounts) => [
-    ...breaches(minimum, type, amountsOf(limit, 'min'), amounts),
-    ...breaches(maximum, type, amountsOf(limit, 'max'), amounts),
-    ...breaches(maximumRatio, type, amountsOf(limit, 'maxLimitRequestRatio'), amounts),
-  ])
+interface PodTotals {
+  readonly containers: readonly LimitedAmounts[]
+  readonly whole: LimitedAmounts
 }
 
-function limitedParts(type: string, pod: KubeObject): LimitedAmounts[] {
-  if (type === 'Pod') {
-    return [{ requests: specifiedPodAmounts(pod, 'requests'), limits: specifiedPodAmounts(pod, 'limits') }]
-  }
-  if (type !== 'Container') return []
+const nothing: LimitedAmounts = { requests: new Map(), limits: new Map() }
+
+/** As far as the limits ask for it. */
+function podTotalsOf(pod: KubeObject, limits: readonly Limit[]): PodTotals {
+  const isWholeLimited = limits.some(({ type }) => type === 'Pod')
   const spec = struct(pod, 'spec')
-  return [...structs(spec, 'containers'), ...structs(spec, 'initContainers')].map((container) => ({
-    requests: amountsOf(struct(container, 'resources'), 'requests'),
-    limits: amountsOf(struct(container, 'resources'), 'limits'),
-  }))
+  const containers = [...structs(spec, 'containers'), ...structs(spec, 'initContainers')]
+  return {
+    containers: containers.map((container) => ({
+      requests: totalsOf(struct(container, 'resources'), 'requests'),
+      limits: totalsOf(struct(container, 'resources'), 'limits'),
+    })),
+    whole: isWholeLimited
+      ? { requests: specifiedPodTotals(pod, 'requests'), limits: specifiedPodTotals(pod, 'limits') }
+      : nothing,
+  }
 }
 
-function claimBreaches(limit: Fields, claim: KubeObject): string[] {
-  const type = text(limit, 'type')
+function* podBreaches({ type, min, max, ratio }: Limit, pod: PodTotals): Steps<string[]> {
+  const parts = type === 'Pod' ? [pod.whole] : type === 'Container' ? pod.containers : []
+  const broken: string[] = []
+  for (const amounts of parts) {
+    broken.push(...breaches(minimum, type, min, amounts))
+    broken.push(...breaches(maximum, type, max, amounts))
+    broken.push(...breaches(maximumRatio, type, ratio, amounts))
+    yield
+  }
+  return broken
+}
+
+function claimBreaches({ type, min, max }: Limit, requests: Totals): string[] {
   if (type !== 'PersistentVolumeClaim') return []
-  const requests = amountsOf(struct(struct(claim, 'spec'), 'resources'), 'requests')
-  return [
-    ...breaches(minimum, type, amountsOf(limit, 'min'), { requests, limits: {} }),
-    ...breaches(maximumRequest, type, amountsOf(limit, 'max'), { requests, limits: {} }),
-  ]
+  const amounts = { requests, limits: new Map() }
+  return [...breaches(minimum, type, min, amounts), ...breaches(maximumRequest, type, max, amounts)]
 }

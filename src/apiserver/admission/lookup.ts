@@ -13,6 +13,23 @@ export interface ObjectLookup {
   list(resource: GroupResource, namespace: string): readonly KubeObject[]
   /** The same as they are now, each read when its turn comes. */
   each(resource: GroupResource, namespace: string): Iterable<KubeObject>
+  /** The same, for whoever reads them by himself. */
+  unread(resource: GroupResource, namespace: string): readonly UnreadObject[]
+  /** What is to know of each of them, worked out when its turn comes. */
+  reads<Read>(resource: GroupResource, namespace: string, reading: Reading<Read>): Iterable<Read>
+  count(resource: GroupResource, namespace: string): number
+  has(resource: GroupResource, namespace: string, name: string): boolean
+}
+
+/** An object that is read when somebody asks for it; its metadata alone take far less time. */
+export type UnreadObject = Pick<Item, 'metadata' | 'object'>
+
+/** Something that is worked out from an object, and kept with it until it changes. */
+export interface Reading<Read> {
+  /** The result must not change, nor hold the object. */
+  read(object: KubeObject): Read
+  /** Whether it is small enough to be kept for as long as the object. */
+  isKept(read: Read): boolean
 }
 
 /** Looks things up in the server's own memory. Callers get copies and may keep or change them. */
@@ -20,21 +37,39 @@ export function lookupIn(cache: ObjectCache): ObjectLookup {
   const prefixOf = ({ group, resource }: GroupResource, namespace: string): string =>
     `${group === '' ? 'core' : group}/${resource}/${namespace === '' ? '' : `${namespace}/`}`
   const collectionOf = (resource: GroupResource) => cache.collection(prefixOf(resource, ''))
+  const itemsOf = (resource: GroupResource, namespace: string) =>
+    collectionOf(resource).list(prefixOf(resource, namespace))
   return {
     find: (resource, namespace, name) =>
       collectionOf(resource)
         .get(`${prefixOf(resource, namespace)}${name}`)
         ?.object(),
-    list: (resource, namespace) =>
-      collectionOf(resource)
-        .list(prefixOf(resource, namespace))
-        .map((item) => item.object()),
-    each: (resource, namespace) => objectsOf(collectionOf(resource).list(prefixOf(resource, namespace))),
+    list: (resource, namespace) => itemsOf(resource, namespace).map((item) => item.object()),
+    each: (resource, namespace) => objectsOf(itemsOf(resource, namespace)),
+    unread: itemsOf,
+    reads: (resource, namespace, reading) => readsOf(itemsOf(resource, namespace), reading),
+    count: (resource, namespace) => itemsOf(resource, namespace).length,
+    has: (resource, namespace, name) =>
+      collectionOf(resource).get(`${prefixOf(resource, namespace)}${name}`) !== undefined,
   }
 }
 
 function* objectsOf(items: readonly Item[]): Generator<KubeObject, void, undefined> {
   for (const item of items) yield item.object()
+}
+
+/** An item never changes, so neither does what is read from it. */
+const keptReads = new WeakMap<Reading<unknown>, WeakMap<Item, unknown>>()
+
+function* readsOf<Read>(items: readonly Item[], reading: Reading<Read>): Generator<Read, void, undefined> {
+  const kept = (keptReads.get(reading) ?? new WeakMap()) as WeakMap<Item, Read>
+  keptReads.set(reading, kept)
+  for (const item of items) {
+    const known = kept.get(item)
+    const read = known ?? reading.read(item.object())
+    if (known === undefined && reading.isKept(read)) kept.set(item, read)
+    yield read
+  }
 }
 
 function core(resource: string): GroupResource {

@@ -44,7 +44,7 @@ export function admissionPlugins(parts: AdmissionParts, disabled: readonly strin
     // Nothing else matters for an object that has no place to be.
     new NamespaceLifecycle(lookup),
     // Early, so that all later plugins see what containers really ask for.
-    new LimitRanger(lookup),
+    new LimitRanger(lookup, clock),
     // Adds volumes and mounts, which restrictions on nodes look at.
     new ServiceAccount(lookup, clock),
     // After the service account: a mirror pod must have been left without one.
@@ -52,7 +52,7 @@ export function admissionPlugins(parts: AdmissionParts, disabled: readonly strin
     // After the restriction: a kubelet may not set taints, the server does.
     new TaintNodesByCondition(),
     // Looks only, at what the plugins before it made of the pod.
-    new PodSecurity(lookup, parts.audit),
+    new PodSecurity(lookup, clock, parts.audit),
     // The class decides which quota a pod counts against.
     new Priority(lookup),
     // Independent of the others; the place is that of a kube-apiserver.

@@ -4,71 +4,86 @@
  */
 import type { KubeObject } from '../../kube/objects.ts'
 import { type Fields, struct, structs, text } from '../kinds/fields.ts'
-import { type Amounts, addAmounts, addQuantities, amountsOf, isZero, maxAmounts } from './amounts.ts'
+import { addTotal, addTotals, NOTHING, raiseTotal, raiseTotals, type Total, type Totals, totalsOf } from './totals.ts'
 
 export type AmountKind = 'requests' | 'limits'
-type AmountsOfContainer = (container: Fields) => Amounts
+type TotalsOfContainer = (container: Fields) => Totals
 
 /** The resources that a pod may ask for as a whole, in place of its containers. */
 const podLevelResources = ['cpu', 'memory']
 
 /** As the spec says it, without the overhead of the runtime. */
-export function specifiedPodAmounts(pod: KubeObject, kind: AmountKind): Record<string, string> {
+export function specifiedPodTotals(pod: KubeObject, kind: AmountKind): Map<string, Total> {
   const spec = struct(pod, 'spec') ?? {}
   return withPodLevel(
     spec,
     kind,
-    sumOf(spec, (container) => amountsOf(struct(container, 'resources'), kind)),
+    sumOf(spec, (container) => totalsOf(struct(container, 'resources'), kind)),
   )
 }
 
 /** As it is charged: a resize that is under way counts as the larger of both sizes, and the overhead counts too. */
-export function chargedPodAmounts(pod: KubeObject, kind: AmountKind): Record<string, string> {
+export function chargedPodTotals(pod: KubeObject, kind: AmountKind): Map<string, Total> {
   const spec = struct(pod, 'spec') ?? {}
-  const amounts = withPodLevel(spec, kind, sumOf(spec, actuatedAmounts(pod, kind)))
-  for (const [name, amount] of Object.entries(amountsOf(spec, 'overhead'))) {
-    const present = amounts[name] ?? '0'
+  const totals = withPodLevel(spec, kind, sumOf(spec, actuatedTotals(pod, kind)))
+  for (const [name, overhead] of totalsOf(spec, 'overhead')) {
     // What is not limited stays unlimited.
-    if (kind === 'requests' || !isZero(present)) amounts[name] = addQuantities(present, amount)
+    const isCharged = kind === 'requests' || (totals.get(name) ?? NOTHING).nano !== 0n
+    if (isCharged) addTotal(totals, name, overhead)
   }
-  return amounts
+  return totals
 }
 
-function sumOf(spec: Fields, amountsOfContainer: AmountsOfContainer): Record<string, string> {
-  let running = structs(spec, 'containers').map(amountsOfContainer).reduce(addAmounts, {})
-  let sidecars: Amounts = {}
-  let starting: Amounts = {}
+function sumOf(spec: Fields, totalsOfContainer: TotalsOfContainer): Map<string, Total> {
+  const running = new Map<string, Total>()
+  const sidecars = new Map<string, Total>()
+  const starting = new Map<string, Total>()
+  for (const container of structs(spec, 'containers')) addTotals(running, totalsOfContainer(container))
   for (const container of structs(spec, 'initContainers')) {
-    const own = amountsOfContainer(container)
-    const withSidecars = addAmounts(own, sidecars)
+    const own = totalsOfContainer(container)
     if (text(container, 'restartPolicy') === 'Always') {
-      running = addAmounts(running, own)
-      sidecars = withSidecars
+      addTotals(running, own)
+      addTotals(sidecars, own)
+    } else {
+      // What the sidecars use beside it is no more than what runs in the end.
+      for (const [name, total] of own) raiseTotal(starting, name, total.plus(sidecars.get(name) ?? NOTHING))
     }
-    starting = maxAmounts(starting, withSidecars)
   }
-  return maxAmounts(running, starting)
+  raiseTotals(running, starting)
+  return running
 }
 
-function withPodLevel(spec: Fields, kind: AmountKind, amounts: Record<string, string>): Record<string, string> {
-  for (const [name, amount] of Object.entries(amountsOf(struct(spec, 'resources'), kind))) {
-    if (podLevelResources.includes(name)) amounts[name] = amount
+function withPodLevel(spec: Fields, kind: AmountKind, totals: Map<string, Total>): Map<string, Total> {
+  for (const [name, total] of totalsOf(struct(spec, 'resources'), kind)) {
+    if (podLevelResources.includes(name)) totals.set(name, total)
   }
-  return amounts
+  return totals
 }
 
-function actuatedAmounts(pod: KubeObject, kind: AmountKind): AmountsOfContainer {
+function actuatedTotals(pod: KubeObject, kind: AmountKind): TotalsOfContainer {
   const status = struct(pod, 'status')
-  const statuses = [...structs(status, 'containerStatuses'), ...structs(status, 'initContainerStatuses')]
   const pending = structs(status, 'conditions').find((condition) => text(condition, 'type') === 'PodResizePending')
   const isInfeasible = text(pending, 'reason') === 'Infeasible'
+  const statuses = statusesByName(status)
   return (container) => {
-    const wanted = amountsOf(struct(container, 'resources'), kind)
-    const own = statuses.find((candidate) => text(candidate, 'name') === text(container, 'name'))
+    const wanted = totalsOf(struct(container, 'resources'), kind)
+    const own = statuses.get(text(container, 'name'))
     const resources = struct(own, 'resources')
     if (resources === undefined) return wanted
-    const allocated = kind === 'requests' ? amountsOf(own, 'allocatedResources') : {}
-    const actual = maxAmounts(amountsOf(resources, kind), allocated)
-    return isInfeasible ? actual : maxAmounts(wanted, actual)
+    const actual = totalsOf(resources, kind)
+    if (kind === 'requests') raiseTotals(actual, totalsOf(own, 'allocatedResources'))
+    if (isInfeasible) return actual
+    raiseTotals(wanted, actual)
+    return wanted
   }
+}
+
+/** The first of each name. */
+function statusesByName(status: Fields | undefined): ReadonlyMap<string, Fields> {
+  const byName = new Map<string, Fields>()
+  for (const own of [...structs(status, 'containerStatuses'), ...structs(status, 'initContainerStatuses')]) {
+    const name = text(own, 'name')
+    if (!byName.has(name)) byName.set(name, own)
+  }
+  return byName
 }

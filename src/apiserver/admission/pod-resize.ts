@@ -5,11 +5,11 @@ import { forbidden } from '../../kube/status/resource-errors.ts'
 import { ApiError } from '../../kube/status/status.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../core/admission.ts'
 import { struct, text } from '../kinds/fields.ts'
-import { compareQuantities, quantityInNano } from '../kinds/quantities.ts'
-import { amountsOf, quantityInMilli } from './amounts.ts'
+import { inMilli } from './amounts.ts'
 import { NODES, type ObjectLookup, PODS } from './lookup.ts'
-import { chargedPodAmounts } from './pod-amounts.ts'
+import { chargedPodTotals } from './pod-amounts.ts'
 import { concerns, refusal } from './refusal.ts'
+import { NOTHING, totalsOf } from './totals.ts'
 
 const osLabel = 'kubernetes.io/os'
 const nanoPerUnit = 1_000_000_000n
@@ -23,8 +23,8 @@ export class PodResizeValidator implements AdmissionPlugin {
   }
 
   validate(request: AdmissionRequest): void {
-    const { object: pod, old } = request
     if (request.operation !== 'UPDATE' || request.subresource !== 'resize' || !concerns(request, PODS)) return
+    const { object: pod, old } = request
     const nodeName = text(struct(pod, 'spec'), 'nodeName')
     if (pod === undefined || nodeName === '' || pod.metadata?.generation === old?.metadata?.generation) return
     const node = this.#lookup.find(NODES, '', nodeName)
@@ -43,12 +43,12 @@ export class PodResizeValidator implements AdmissionPlugin {
 }
 
 function lackingOn(node: KubeObject, pod: KubeObject): string[] {
-  const offered = amountsOf(struct(node, 'status'), 'allocatable')
-  const wanted = chargedPodAmounts(pod, 'requests')
-  const units = { cpu: quantityInMilli, memory: (amount: string) => quantityInNano(amount) / nanoPerUnit }
+  const offered = totalsOf(struct(node, 'status'), 'allocatable')
+  const wanted = chargedPodTotals(pod, 'requests')
+  const units = { cpu: inMilli, memory: (nano: bigint) => nano / nanoPerUnit }
   return (['cpu', 'memory'] as const).flatMap((name) => {
-    const [want, have] = [wanted[name] ?? '0', offered[name] ?? '0']
-    if (compareQuantities(want, have) <= 0) return []
+    const [{ nano: want }, { nano: have }] = [wanted.get(name) ?? NOTHING, offered.get(name) ?? NOTHING]
+    if (want <= have) return []
     return [`${name}, requested: ${units[name](want)}, allocatable: ${units[name](have)}`]
   })
 }

@@ -1,7 +1,7 @@
 /** Nobody hands out by a role or a binding what they do not hold: the check of `auth/rbac`, as a step of every write. */
 
 import type { Clock } from '../../runtime/clock.ts'
-import { inTurns, tried } from '../../runtime/steps.ts'
+import { nowOrInTurns } from '../../runtime/steps.ts'
 import { Turns } from '../../runtime/turns.ts'
 import type { EscalationCheck, PolicyWrite } from '../auth/rbac/escalation.ts'
 import { RBAC_GROUP, RBAC_RESOURCES } from '../auth/rbac/objects.ts'
@@ -21,9 +21,7 @@ export class RbacEscalation implements AdmissionPlugin {
   admit(request: AdmissionRequest): Promise<void> | void {
     const write = policyWriteOf(request)
     if (write === undefined) return
-    const steps = this.#check.checkSteps(write)
-    const turns = new Turns(this.#clock)
-    if (tried(steps, turns) === undefined) return inTurns(steps, turns)
+    return nowOrInTurns(this.#check.checkSteps(write), new Turns(this.#clock))
   }
 }
 

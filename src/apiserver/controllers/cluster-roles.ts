@@ -25,7 +25,7 @@ export async function writeAggregations(client: InternalClient, signal: AbortSig
   for (const role of await staleRoles(client)) {
     const place = { resource: roles, namespace: '', name: nameOf(role) }
     const change = (present: ClusterRole): ClusterRole => ({ ...present, rules: role.rules ?? [] })
-    await client.update(place, signal, change, '', rulesBytes(role))
+    await client.update(place, signal, change, '', { bytes: rulesBytes(role) })
   }
 }
 

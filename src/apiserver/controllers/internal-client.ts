@@ -6,6 +6,7 @@ import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
 import { splitApiVersion } from '../../kube/schema/catalogue.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../kube/status/predicates.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { Turns } from '../../runtime/turns.ts'
 import { MASTERS_GROUP, type UserInfo } from '../auth/user.ts'
 import type { Item } from '../core/item.ts'
 import type { ObjectCache } from '../core/object-cache.ts'
@@ -27,6 +28,14 @@ export interface Place {
 
 /** Returns the wanted state, made from the present one; undefined when it is fine as it is. */
 export type Change = (present: KubeObject) => KubeObject | undefined | Promise<KubeObject | undefined>
+
+/** What is known of a change beforehand. */
+export interface ChangeFacts {
+  /** About how large it makes the object, where that may be much. */
+  readonly bytes?: number
+  /** Whether it leaves nothing to be filled in by defaults. */
+  readonly isComplete?: boolean
+}
 
 /** A resource that every release has. */
 export function builtIn(apiVersion: string, resource: string): Resource {
@@ -94,14 +103,19 @@ export class InternalClient {
     }
   }
 
-  /**
-   * Changes what is there, if it is there and needs it. Writers in between are taken into account. `bytes` is about how
-   * large the change makes it, where that may be much.
-   */
-  async update(place: Place, signal: AbortSignal, change: Change, subresource = '', bytes = 0): Promise<void> {
+  /** Changes what is there, if it is there and needs it. Writers in between are taken into account. */
+  async update(
+    place: Place,
+    signal: AbortSignal,
+    change: Change,
+    subresource = '',
+    { bytes = 0, isComplete = false }: ChangeFacts = {},
+  ): Promise<void> {
+    const turns = new Turns(this.clock)
     const present = this.get(place)
     if (present === undefined || (await change(present)) === undefined) return
-    const request = { ...this.#request(place, subresource, signal), bodyBytes: bytes }
+    if (turns.isOver) await turns.next()
+    const request = { ...this.#request(place, subresource, signal), bodyBytes: bytes, hasDefaults: isComplete }
     try {
       await updateObject(this.#writer, request, async (current) =>
         withoutVersion((await change(current.object())) ?? current.object()),

@@ -69,7 +69,7 @@ it('rests after counting, longer the longer it took', async () => {
     sleep: (ms) => Promise.resolve(void sleeps.push(ms)),
   }
   await server.create(quotas, object('ResourceQuota', 'q', { spec: { hard: { cpu: '1' } } }))
-  await quotaStatusController(server.client, slowClock).reconcile('work/q', new AbortController().signal)
+  await quotaStatusController(server.client, slowClock).reconcile('work', new AbortController().signal)
   expect(sleeps).toHaveLength(1)
   expect(sleeps[0]).toBeGreaterThanOrEqual(10 * QUOTA_REST_FACTOR)
 })

@@ -8,11 +8,12 @@ import type { Clock } from '../../runtime/clock.ts'
 import { inTurns } from '../../runtime/steps.ts'
 import { Turns } from '../../runtime/turns.ts'
 import { type Amounts, amountsOf, sameAmounts } from '../admission/amounts.ts'
-import { lookupIn } from '../admission/lookup.ts'
-import { evaluatorOf, hardOf, NEVER_COUNTED, quotaUsageSteps } from '../admission/quota/usage.ts'
+import { lookupIn, RESOURCE_QUOTAS } from '../admission/lookup.ts'
+import { NEVER_COUNTED, QUOTA_READING } from '../admission/quota/quota-facts.ts'
+import { countedIn, NamespaceUsage } from '../admission/quota/usage.ts'
 import { type Resource, storedResource } from '../core/resource.ts'
 import { struct } from '../kinds/fields.ts'
-import { type Controller, placeOf, type Source } from './controller.ts'
+import { type Controller, placeOf } from './controller.ts'
 import { builtIn, type InternalClient } from './internal-client.ts'
 
 /**
@@ -23,24 +24,35 @@ export const QUOTA_REST_FACTOR = 9
 
 const quotas = builtIn('v1', 'resourcequotas')
 
+/** All quotas of a namespace together: they count the same objects. */
 export function quotaStatusController(client: InternalClient, clock: Clock): Controller {
   const lookup = lookupIn(client.cache)
+  const objects = countedIn(lookup)
   return {
     name: 'resource-quotas',
-    sources: [
-      { resource: quotas, keysOf: (item) => [keyOf(placeOf(item))] },
-      ...countableResources().map((resource) => sourceOf(client, resource)),
-    ],
-    async reconcile(key, signal) {
-      const [namespace = '', name = ''] = key.split('/')
+    sources: [quotas, ...countableResources()].map((resource) => ({
+      resource,
+      // Most objects are in a namespace without a quota.
+      keysOf: (item) => {
+        const { namespace } = placeOf(item)
+        return lookup.count(RESOURCE_QUOTAS, namespace) > 0 ? [namespace] : []
+      },
+    })),
+    async reconcile(namespace, signal) {
+      const turns = new Turns(clock)
+      const usage = new NamespaceUsage(objects, namespace, client.nowMs)
       let countedMs = 0
-      const counted = async (quota: KubeObject): Promise<KubeObject | undefined> => {
+      for (const quota of lookup.reads(RESOURCE_QUOTAS, namespace, QUOTA_READING)) {
         const startedMs = clock.monotonicMs()
-        const used = await inTurns(quotaUsageSteps(quota, lookup, client.nowMs), new Turns(clock))
+        const used = await inTurns(usage.of(quota), turns)
         countedMs += clock.monotonicMs() - startedMs
-        return withStatus(quota, hardOf(quota), used)
+        if (turns.isOver) await turns.next()
+        const change = (present: KubeObject): KubeObject | undefined => withStatus(present, used)
+        const place = { resource: quotas, namespace, name: quota.name }
+        await client.update(place, signal, change, 'status', { isComplete: true })
+        if (turns.isOver) await turns.next()
+        signal.throwIfAborted()
       }
-      await client.update({ resource: quotas, namespace, name }, signal, counted, 'status')
       if (countedMs > 0) await clock.sleep(countedMs * QUOTA_REST_FACTOR, signal)
       return undefined
     },
@@ -60,28 +72,10 @@ function countableResources(): Resource[] {
   return [...byPrefix.values()]
 }
 
-/** Most objects are in a namespace without a quota, or under one that does not count them. */
-function sourceOf(client: InternalClient, resource: Resource): Source {
-  const evaluator = evaluatorOf(resource.groupResource)
-  return {
-    resource,
-    keysOf(item) {
-      const { namespace } = placeOf(item)
-      return client
-        .list(quotas, namespace)
-        .filter((quota) => Object.keys(hardOf(quota)).some((name) => evaluator.covers(name)))
-        .map((quota) => keyOf({ namespace, name: quota.metadata?.name ?? '' }))
-    },
-  }
-}
-
-function keyOf({ namespace, name }: { namespace: string; name: string }): string {
-  return `${namespace}/${name}`
-}
-
 /** undefined when it says so already, in whichever spelling: a kube-controller-manager may be at work too. */
-function withStatus(quota: KubeObject, hard: Amounts, used: Amounts): KubeObject | undefined {
+function withStatus(quota: KubeObject, used: Amounts): KubeObject | undefined {
   const status = struct(quota, 'status')
+  const hard = amountsOf(struct(quota, 'spec'), 'hard')
   if (sameAmounts(amountsOf(status, 'hard'), hard) && sameAmounts(amountsOf(status, 'used'), used)) return undefined
   return { ...quota, status: { hard, used } }
 }

@@ -32,8 +32,9 @@ export class ServiceWriter extends Writer {
     object: KubeObject,
     ifRevision: number,
     request: WriteRequest,
+    printed?: Buffer,
   ): Promise<Item | undefined> {
-    if (request.dryRun || !isService(key)) return await super.put(key, object, ifRevision, request)
+    if (request.dryRun || !isService(key)) return await super.put(key, object, ifRevision, request, printed)
     const before = this.#claimsAt(key, ifRevision)
     for (let attempt = 1; attempt <= MAX_LOCK_TRIES; attempt++) {
       const value = storedValue(object)

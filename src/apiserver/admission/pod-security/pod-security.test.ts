@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { admissionRequest, World } from '../../../../test/worlds/admission-world.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
+import { ManualClock } from '../../../runtime/clock.ts'
+import { finished } from '../../../runtime/steps.ts'
+import { existingPodWarnings, MAX_PODS_TO_CHECK, POD_CHECK_MS } from './existing-pods.ts'
 import { PodSecurity, type PodSecurityNote } from './pod-security.ts'
 import { describeStandard, policyOf } from './policy.ts'
 
@@ -23,8 +26,8 @@ interface Outcome {
 function validate(modes: Record<string, string>, question: Parameters<typeof admissionRequest>[0]): Outcome {
   const [warnings, notes]: [string[], PodSecurityNote[]] = [[], []]
   const world = new World().add('namespaces', labelled(modes))
-  const plugin = new PodSecurity(world, (note) => notes.push(note))
-  plugin.validate(admissionRequest({ ...question, warn: (text) => warnings.push(text) }))
+  const plugin = new PodSecurity(world, new ManualClock(), (note) => notes.push(note))
+  void plugin.validate(admissionRequest({ ...question, warn: (text) => warnings.push(text) }))
   return { warnings, notes }
 }
 
@@ -154,7 +157,9 @@ describe('a namespace', () => {
         object: labelled(to),
         old: labelled(from),
       } as const
-      new PodSecurity(world).validate(admissionRequest({ ...question, warn: (text) => warnings.push(text) }))
+      void new PodSecurity(world, new ManualClock()).validate(
+        admissionRequest({ ...question, warn: (text) => warnings.push(text) }),
+      )
       return [...warnings]
     }
     expect(change({}, { enforce: 'baseline' })).toEqual([
@@ -164,5 +169,36 @@ describe('a namespace', () => {
     ])
     expect(change({ enforce: 'restricted' }, { enforce: 'baseline' })).toEqual([])
     expect(change({ enforce: 'baseline' }, { enforce: 'baseline', warn: 'restricted' })).toEqual([])
+  })
+
+  describe('and has very many', () => {
+    const warningsOf = (count: number, clock = new ManualClock()): string[] => {
+      const objects = Array.from({ length: count }, (_, index) => pod({ hostPID: true }, `p${index}`))
+      const unread = objects.map((object) => ({ metadata: () => object.metadata ?? {}, object: () => object }))
+      return finished(
+        existingPodWarnings(
+          'work',
+          policyOf(labelled({ enforce: 'baseline' }).metadata?.labels ?? {}).policy.enforce,
+          unread,
+          clock,
+        ),
+      )
+    }
+
+    it('is held against some of them, and says so', () => {
+      expect(warningsOf(MAX_PODS_TO_CHECK + 1)).toEqual([
+        `new PodSecurity enforce level only checked against the first ${MAX_PODS_TO_CHECK} of ${MAX_PODS_TO_CHECK + 1} existing pods`,
+        'existing pods in namespace "work" violate the new PodSecurity enforce level "baseline:latest"',
+        `p0 (and ${MAX_PODS_TO_CHECK - 1} other pods): host namespaces`,
+      ])
+    })
+
+    it('is held against as many as there is time for', () => {
+      let nowMs = 0
+      const clock = Object.assign(new ManualClock(), { monotonicMs: () => (nowMs += POD_CHECK_MS / 10) })
+      expect(warningsOf(100, clock)[0]).toBe(
+        'new PodSecurity enforce level only checked against the first 10 of 100 existing pods',
+      )
+    })
   })
 })

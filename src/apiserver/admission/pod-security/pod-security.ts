@@ -3,6 +3,9 @@
  * writes a template that would make such pods is warned.
  */
 import { invalid } from '../../../kube/status/resource-errors.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import { nowOrInTurns, type Steps } from '../../../runtime/steps.ts'
+import { Turns } from '../../../runtime/turns.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../../core/admission.ts'
 import { type Fields, struct, structs, text, textMap } from '../../kinds/fields.ts'
 import { NAMESPACES, type ObjectLookup, PODS } from '../lookup.ts'
@@ -41,30 +44,37 @@ export interface PodSecurityNote {
 export class PodSecurity implements AdmissionPlugin {
   readonly name = 'PodSecurity'
   readonly #lookup: ObjectLookup
+  readonly #clock: Clock
   readonly #audit: AuditSink
 
-  constructor(lookup: ObjectLookup, audit: AuditSink = () => {}) {
+  constructor(lookup: ObjectLookup, clock: Clock, audit: AuditSink = () => {}) {
     this.#lookup = lookup
+    this.#clock = clock
     this.#audit = audit
   }
 
-  validate(request: AdmissionRequest): void {
+  validate(request: AdmissionRequest): Promise<void> | void {
     const { operation, object } = request
     if ((operation !== 'CREATE' && operation !== 'UPDATE') || object === undefined) return
-    if (concerns(request, NAMESPACES)) this.#checkNamespace(request, object)
-    else if (concerns(request, PODS)) this.#checkPod(request, object)
+    if (concerns(request, NAMESPACES)) return this.#checkNamespace(request, object)
+    if (concerns(request, PODS)) this.#checkPod(request, object)
     else this.#checkTemplate(request, object)
   }
 
-  #checkNamespace(request: AdmissionRequest, namespace: Fields): void {
+  #checkNamespace(request: AdmissionRequest, namespace: Fields): Promise<void> | void {
     if (request.subresource !== '') return
     const { policy, errors } = policyOf(labelsOf(namespace))
     const before = request.old === undefined ? undefined : policyOf(labelsOf(request.old))
     const wereThere = JSON.stringify(before?.errors) === JSON.stringify(errors)
     if (errors.length > 0 && !wereThere) throw invalid(request.resource.groupKind, request.name, errors)
     if (before === undefined || !isStricter(policy.enforce, before.policy.enforce)) return
-    const pods = this.#lookup.list(PODS, request.name)
-    for (const warning of existingPodWarnings(request.name, policy.enforce, pods)) request.warn(warning)
+    return nowOrInTurns(this.#warnOfPods(request, policy.enforce), new Turns(this.#clock))
+  }
+
+  *#warnOfPods(request: AdmissionRequest, standard: Standard): Steps<void> {
+    const pods = this.#lookup.unread(PODS, request.name)
+    const warnings = yield* existingPodWarnings(request.name, standard, pods, this.#clock)
+    for (const warning of warnings) request.warn(warning)
   }
 
   #checkPod(request: AdmissionRequest, pod: Fields): void {

@@ -1,11 +1,11 @@
 /** Pods are counted while they run, and with them what they ask for. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { struct, structs, text } from '../../kinds/fields.ts'
-import { type Amounts, amountsOf } from '../amounts.ts'
 import { PODS } from '../lookup.ts'
-import { chargedPodAmounts } from '../pod-amounts.ts'
-import { countName, type QuotaEvaluator } from './evaluator.ts'
-import { isTerminating, podMatchesScope } from './scopes.ts'
+import { chargedPodTotals } from '../pod-amounts.ts'
+import { type Total, type Totals, totalsOf } from '../totals.ts'
+import { type Counted, counting, countName, ONE, type QuotaEvaluator } from './evaluator.ts'
+import { isTerminating, podScopes } from './scopes.ts'
 
 const requestsPrefix = 'requests.'
 const deviceClassPrefix = 'deviceclass.resource.kubernetes.io/'
@@ -36,25 +36,32 @@ export const POD_EVALUATOR: QuotaEvaluator = {
     name.startsWith('hugepages-') ||
     name.startsWith('requests.hugepages-') ||
     (name.startsWith(requestsPrefix) && isExtended(name)),
-  matchesScope: podMatchesScope,
-  usage(pod, nowMs) {
-    const counted = { [countName(PODS)]: '1' }
-    if (!isCharged(pod, nowMs)) return counted
-    return { ...counted, ...charge(chargedPodAmounts(pod, 'requests'), chargedPodAmounts(pod, 'limits')) }
-  },
-  unspecified,
+  counting: counting((pod) => ({ ...usageOf(pod), scopes: podScopes(pod) })),
+  silent,
 }
 
-function charge(requests: Amounts, limits: Amounts): Record<string, string> {
-  const charged: Record<string, string> = { pods: '1' }
-  for (const [name, amount] of Object.entries(requests)) {
-    if (computeResources.includes(name) || name.startsWith('hugepages-')) charged[name] = amount
+const presence: Totals = new Map([[countName(PODS), ONE]])
+
+/** A pod that has ended uses nothing more, nor does one that should be gone but is held by somebody. */
+function usageOf(pod: KubeObject): Pick<Counted, 'usage' | 'later'> {
+  if (['Failed', 'Succeeded'].includes(text(struct(pod, 'status'), 'phase'))) return { usage: presence }
+  const usage = new Map([...presence, ...charge(chargedPodTotals(pod, 'requests'), chargedPodTotals(pod, 'limits'))])
+  const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata ?? {}
+  if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return { usage }
+  const afterMs = Date.parse(deletionTimestamp) + deletionGracePeriodSeconds * 1000
+  return { usage, later: { afterMs, usage: presence } }
+}
+
+function charge(requests: Totals, limits: Totals): Map<string, Total> {
+  const charged = new Map([['pods', ONE]])
+  for (const [name, total] of requests) {
+    if (computeResources.includes(name) || name.startsWith('hugepages-')) charged.set(name, total)
     else if (!isExtended(name)) continue
-    charged[`${requestsPrefix}${name}`] = amount
+    charged.set(`${requestsPrefix}${name}`, total)
   }
   for (const name of computeResources) {
-    const limit = limits[name]
-    if (limit !== undefined) charged[`limits.${name}`] = limit
+    const limit = limits.get(name)
+    if (limit !== undefined) charged.set(`limits.${name}`, limit)
   }
   return charged
 }
@@ -65,34 +72,20 @@ function isExtended(name: string): boolean {
   return bare.startsWith(deviceClassPrefix) || (bare.includes('/') && !bare.includes('kubernetes.io/'))
 }
 
-/** A pod that has ended uses nothing more, nor does one that should be gone but is held by somebody. */
-function isCharged(pod: KubeObject, nowMs: number): boolean {
-  if (['Failed', 'Succeeded'].includes(text(struct(pod, 'status'), 'phase'))) return false
-  const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata ?? {}
-  if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return true
-  return nowMs <= Date.parse(deletionTimestamp) + deletionGracePeriodSeconds * 1000
-}
-
-function unspecified(hardNames: readonly string[], pod: KubeObject): string | undefined {
+function silent(pod: KubeObject): ReadonlyMap<string, readonly string[]> {
   const spec = struct(pod, 'spec')
   const podLevel = struct(spec, 'resources')
-  const isPodLevel = ['requests', 'limits'].some((kind) => Object.keys(amountsOf(podLevel, kind)).length > 0)
-  if (isPodLevel) return undefined
-  const containers = [...structs(spec, 'containers'), ...structs(spec, 'initContainers')].map((container) => {
+  const isPodLevel = ['requests', 'limits'].some((kind) => totalsOf(podLevel, kind).size > 0)
+  const silentOnes = new Map<string, string[]>()
+  if (isPodLevel) return silentOnes
+  for (const container of [...structs(spec, 'containers'), ...structs(spec, 'initContainers')]) {
     const resources = struct(container, 'resources')
-    return {
-      name: text(container, 'name'),
-      charged: charge(amountsOf(resources, 'requests'), amountsOf(resources, 'limits')),
+    const charged = charge(totalsOf(resources, 'requests'), totalsOf(resources, 'limits'))
+    for (const name of mustBeSpecified.filter((each) => !charged.has(each))) {
+      const others = silentOnes.get(name)
+      if (others === undefined) silentOnes.set(name, [text(container, 'name')])
+      else others.push(text(container, 'name'))
     }
-  })
-  const missing = mustBeSpecified
-    .filter((name) => hardNames.includes(name))
-    .sort()
-    .map((name) => ({ name, silent: containers.filter(({ charged }) => charged[name] === undefined) }))
-    .filter(({ silent }) => silent.length > 0)
-  if (missing.length === 0) return undefined
-  const parts = missing.map(
-    ({ name, silent }) => `${name} for: ${[...new Set(silent.map((one) => one.name))].sort().join(',')}`,
-  )
-  return `must specify ${parts.join('; ')}`
+  }
+  return silentOnes
 }

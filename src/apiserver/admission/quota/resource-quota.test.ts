@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { admissionRequest, World } from '../../../../test/worlds/admission-world.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
+import type { GroupResource } from '../../../kube/status/group-names.ts'
 import { ManualClock } from '../../../runtime/clock.ts'
 import { TURN_MS } from '../../../runtime/turns.ts'
+import type { Reading } from '../lookup.ts'
 import { PENDING_MS } from './pending-objects.ts'
-import { ResourceQuota } from './resource-quota.ts'
+import { MAX_TOLD_QUOTA_NAMES, ResourceQuota } from './resource-quota.ts'
 import { quotaUsage } from './usage.ts'
 
 const quota = (hard: Record<string, string>, rest: object = {}): KubeObject => ({
@@ -117,6 +119,51 @@ describe('quotaUsage', () => {
     expect(quotaUsage(quota(hard), new World(), 0)).toEqual({ 'count/jobs.batch': '0' })
   })
 })
+
+describe('many quotas', () => {
+  const requests = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`example.com/r${index}`, '2']))
+  const wide = object('p', { spec: { containers: [{ name: 'c', resources: { requests } }] } })
+
+  it('of the same scopes count each object once', () => {
+    let reads = 0
+    class Counting extends World {
+      override *reads<Read>(resource: GroupResource, namespace: string, reading: Reading<Read>) {
+        for (const read of super.reads(resource, namespace, reading)) {
+          if (resource.resource === 'pods') reads++
+          yield read
+        }
+      }
+    }
+    const world = new Counting().add('pods', wide)
+    const named = (name: string, rest: object = {}): KubeObject => ({
+      ...quota({ pods: '9' }, rest),
+      metadata: { name, namespace: 'work' },
+    })
+    world.add('resourcequotas', named('a'), named('b'), named('c', { scopes: ['NotTerminating'] }))
+    const plugin = new ResourceQuota(world, new ManualClock())
+    void plugin.validate(
+      admissionRequest({ resource: 'pods', object: { ...wide, metadata: { ...wide.metadata, name: 'q' } } }),
+    )
+    expect(reads).toBe(2)
+  })
+
+  it('are refused in words that can be read', () => {
+    const hard = Object.fromEntries(Object.keys(requests).map((name) => [`requests.${name}`, '1']))
+    const world = new World().add('resourcequotas', quota(hard))
+    const plugin = new ResourceQuota(world, new ManualClock())
+    const message = messageOf(() => void plugin.validate(admissionRequest({ resource: 'pods', object: wide })))
+    expect(message.match(/=2/g)).toHaveLength(MAX_TOLD_QUOTA_NAMES)
+  })
+})
+
+function messageOf(act: () => void): string {
+  try {
+    act()
+    return ''
+  } catch (error) {
+    return (error as Error).message
+  }
+}
 
 describe('many objects', () => {
   it('are counted in slices, and nobody else takes the last place meanwhile', async () => {

@@ -4,13 +4,17 @@ import type { Clock } from '../../../runtime/clock.ts'
 import { inTurns, type Steps, tried } from '../../../runtime/steps.ts'
 import { Turns } from '../../../runtime/turns.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../../core/admission.ts'
-import { compareQuantities } from '../../kinds/quantities.ts'
-import { type Amounts, addQuantities, formatAmounts, growth, maskAmounts, withoutZeros } from '../amounts.ts'
 import { type ObjectLookup, RESOURCE_QUOTAS } from '../lookup.ts'
 import { refusal } from '../refusal.ts'
-import type { QuotaEvaluator } from './evaluator.ts'
+import { formatTotals, NOTHING, type Total, type Totals } from '../totals.ts'
+import { type Counted, type QuotaEvaluator, usageAt } from './evaluator.ts'
 import { PendingObjects } from './pending-objects.ts'
-import { countsObject, evaluatorOf, hardOf, NEVER_COUNTED, quotaUsageSteps } from './usage.ts'
+import { evaluatorOf, NEVER_COUNTED, QUOTA_READING, type QuotaFacts, resourceKey } from './quota-facts.ts'
+import { matchesScopes } from './scopes.ts'
+import { NamespaceUsage } from './usage.ts'
+
+/** Of resources that are exceeded, and of containers that do not say what they need: a refusal is for people to read. */
+export const MAX_TOLD_QUOTA_NAMES = 100
 
 export class ResourceQuota implements AdmissionPlugin {
   readonly name = 'ResourceQuota'
@@ -48,60 +52,102 @@ export class ResourceQuota implements AdmissionPlugin {
     await inTurns(steps, turns)
   }
 
-  /** With a stop after each object that is counted. */
+  /** With a stop after each quota and after each object that is counted. */
   *#steps(request: AdmissionRequest): Steps<void> {
     const { object, namespace, operation, resource, dryRun } = request
     const { groupResource } = resource
     if (object === undefined || namespace === '' || groupResource.resource === NEVER_COUNTED) return
     const evaluator = evaluatorOf(groupResource)
     if (!evaluator.handles(request)) return
-    const quotas = this.#lookup
-      .list(RESOURCE_QUOTAS, namespace)
-      .filter((quota) => countsObject(quota, evaluator, object))
-    if (quotas.length === 0) return
-    for (const quota of quotas) requireAmounts(quota, evaluator, object, request)
-    for (const quota of quotas) yield* this.#requireRoom(quota, evaluator, object, request)
-    if (operation === 'CREATE' && !dryRun) this.#objects.add(groupResource, object)
+    const present = yield* this.#quotasOf(evaluator, namespace)
+    if (present.length === 0) return
+    const counted = evaluator.counting.read(object)
+    const quotas = present.filter(({ scopes }) => matchesScopes(scopes, counted.scopes))
+    yield* requireAmounts(quotas, evaluator, object, request)
+    yield* this.#requireRoom(quotas, evaluator, counted, request)
+    if (quotas.length > 0 && operation === 'CREATE' && !dryRun) this.#objects.add(evaluator, object, counted)
+  }
+
+  /** The quotas that are about the resource. */
+  *#quotasOf(evaluator: QuotaEvaluator, namespace: string): Steps<QuotaFacts[]> {
+    const key = resourceKey(evaluator.resource)
+    const quotas: QuotaFacts[] = []
+    for (const quota of this.#lookup.reads(RESOURCE_QUOTAS, namespace, QUOTA_READING)) {
+      if (quota.parts.has(key)) quotas.push(quota)
+      yield
+    }
+    return quotas
   }
 
   *#requireRoom(
-    quota: KubeObject,
+    quotas: readonly QuotaFacts[],
     evaluator: QuotaEvaluator,
-    object: KubeObject,
+    counted: Counted,
     request: AdmissionRequest,
   ): Steps<void> {
-    const hard = hardOf(quota)
-    const requested = maskAmounts(withoutZeros(this.#requested(quota, evaluator, object, request)), Object.keys(hard))
-    if (Object.keys(requested).length === 0) return
-    const used = yield* quotaUsageSteps(quota, this.#objects, this.#clock.nowMs())
-    const exceeded = Object.keys(requested).filter((name) => {
-      const sum = addQuantities(used[name] ?? '0', requested[name] ?? '0')
-      return compareQuantities(sum, hard[name] ?? '0') > 0
-    })
-    if (exceeded.length === 0) return
-    const [wanted, present, limit] = [requested, used, hard].map((amounts) =>
-      formatAmounts(maskAmounts(amounts, exceeded)),
-    )
-    const name = quota.metadata?.name ?? ''
-    throw refusal(request, `exceeded quota: ${name}, requested: ${wanted}, used: ${present}, limited: ${limit}`)
-  }
-
-  /** All that a new object uses; of a changed one, only what it uses more than before. */
-  #requested(quota: KubeObject, evaluator: QuotaEvaluator, object: KubeObject, request: AdmissionRequest): Amounts {
     const nowMs = this.#clock.nowMs()
-    const usage = evaluator.usage(object, nowMs)
-    const { old, operation } = request
-    const wasCounted = operation === 'UPDATE' && old !== undefined && countsObject(quota, evaluator, old)
-    return wasCounted ? growth(usage, evaluator.usage(old, nowMs)) : usage
+    const asked = usageAt(counted, nowMs)
+    const requestedOf = requests(evaluator, asked, request, nowMs)
+    const usage = new NamespaceUsage(this.#objects, request.namespace, nowMs, new Set(asked.keys()))
+    for (const quota of quotas) {
+      const requested = granted(requestedOf(quota), quota)
+      if (requested.size > 0) requireRoomIn(quota, requested, yield* usage.sums(evaluator, quota), request)
+      yield
+    }
   }
 }
 
-function requireAmounts(
-  quota: KubeObject,
+/** All that a new object uses; of a changed one, only what it uses more than before where it was counted then. */
+function requests(
+  { counting }: QuotaEvaluator,
+  usage: Totals,
+  { old, operation }: AdmissionRequest,
+  nowMs: number,
+): (quota: QuotaFacts) => Totals {
+  if (operation !== 'UPDATE' || old === undefined) return () => usage
+  const before = counting.read(old)
+  const used = usageAt(before, nowMs)
+  const growth = new Map([...usage].map(([name, total]) => [name, total.minus(used.get(name) ?? NOTHING)]))
+  return ({ scopes }) => (matchesScopes(scopes, before.scopes) ? growth : usage)
+}
+
+/** As far as the quota grants some of it, and anything is asked for. */
+function granted(requested: Totals, { hard }: QuotaFacts): Map<string, Total> {
+  return new Map([...requested].filter(([name, total]) => hard.has(name) && total.nano !== 0n))
+}
+
+function requireRoomIn({ name, hard }: QuotaFacts, requested: Totals, used: Totals, request: AdmissionRequest): void {
+  const limitOf = (resource: string): Total => hard.get(resource) ?? NOTHING
+  const usedOf = (resource: string): Total => used.get(resource) ?? NOTHING
+  const exceeded = [...requested]
+    .filter(([resource, { nano }]) => usedOf(resource).nano + nano > limitOf(resource).nano)
+    .map(([resource]) => resource)
+    .slice(0, MAX_TOLD_QUOTA_NAMES)
+  if (exceeded.length === 0) return
+  const [wanted, present, limit] = [(each: string) => requested.get(each) ?? NOTHING, usedOf, limitOf].map((totalOf) =>
+    formatTotals(new Map(exceeded.map((resource) => [resource, totalOf(resource)]))),
+  )
+  throw refusal(request, `exceeded quota: ${name}, requested: ${wanted}, used: ${present}, limited: ${limit}`)
+}
+
+function* requireAmounts(
+  quotas: readonly QuotaFacts[],
   evaluator: QuotaEvaluator,
   object: KubeObject,
   request: AdmissionRequest,
-): void {
-  const missing = evaluator.unspecified?.(Object.keys(hardOf(quota)), object)
-  if (missing !== undefined) throw refusal(request, `failed quota: ${quota.metadata?.name ?? ''}: ${missing}`)
+): Steps<void> {
+  const silent = evaluator.silent?.(object)
+  if (silent === undefined || silent.size === 0) return
+  for (const { name, hard } of quotas) {
+    const missing = [...silent.keys()].filter((each) => hard.has(each)).toSorted()
+    if (missing.length > 0) {
+      const parts = missing.map((each) => `${each} for: ${toldNames(silent.get(each))}`)
+      throw refusal(request, `failed quota: ${name}: must specify ${parts.join('; ')}`)
+    }
+    yield
+  }
+}
+
+function toldNames(names: readonly string[] = []): string {
+  return [...new Set(names)].toSorted().slice(0, MAX_TOLD_QUOTA_NAMES).join(',')
 }

@@ -3,6 +3,12 @@ import type { KubeObject } from '../../../kube/objects.ts'
 import { type Fields, has, integer, struct, structs, text, texts } from '../../kinds/fields.ts'
 import { qosClass } from '../../kinds/pods/qos.ts'
 
+/** What an object is by each scope that it can have: true or not, or the names that it has there. */
+export type ScopeValues = Readonly<Record<string, boolean | readonly string[]>>
+
+/** Of objects that scopes know nothing about. */
+export const NO_SCOPES: ScopeValues = {}
+
 export interface ScopeRequirement {
   readonly scope: string
   readonly operator: string
@@ -21,36 +27,37 @@ export function scopesOf(quota: KubeObject): ScopeRequirement[] {
   ]
 }
 
-/** Scopes that are not about pods match no pod. */
-export function podMatchesScope(requirement: ScopeRequirement, pod: KubeObject): boolean {
+/** A scope that an object cannot have does not match it. */
+export function matchesScopes(requirements: readonly ScopeRequirement[], scopes: ScopeValues): boolean {
+  return requirements.every((requirement) => {
+    const value = scopes[requirement.scope]
+    return typeof value === 'object' ? namesMatch(requirement, value) : value === true
+  })
+}
+
+export function podScopes(pod: KubeObject): ScopeValues {
   const spec = struct(pod, 'spec') ?? {}
-  switch (requirement.scope) {
-    case 'Terminating':
-      return isTerminating(pod)
-    case 'NotTerminating':
-      return !isTerminating(pod)
-    case 'BestEffort':
-      return qosClass(spec) === 'BestEffort'
-    case 'NotBestEffort':
-      return qosClass(spec) !== 'BestEffort'
-    case 'PriorityClass':
-      return namesMatch(requirement, [text(spec, 'priorityClassName')])
-    case 'CrossNamespacePodAffinity':
-      return looksIntoOtherNamespaces(struct(spec, 'affinity'))
-    default:
-      return false
+  const isBestEffort = qosClass(spec) === 'BestEffort'
+  return {
+    Terminating: isTerminating(pod),
+    NotTerminating: !isTerminating(pod),
+    BestEffort: isBestEffort,
+    NotBestEffort: !isBestEffort,
+    PriorityClass: [text(spec, 'priorityClassName')],
+    CrossNamespacePodAffinity: looksIntoOtherNamespaces(struct(spec, 'affinity')),
   }
 }
 
 /** Claims are told apart only by their volume attributes classes: the wanted, the present and the one under way. */
-export function claimMatchesScope(requirement: ScopeRequirement, claim: KubeObject): boolean {
-  if (requirement.scope !== 'VolumeAttributesClass') return false
+export function claimScopes(claim: KubeObject): ScopeValues {
   const status = struct(claim, 'status')
-  return namesMatch(requirement, [
-    text(struct(claim, 'spec'), 'volumeAttributesClassName'),
-    text(status, 'currentVolumeAttributesClassName'),
-    text(struct(status, 'modifyVolumeStatus'), 'targetVolumeAttributesClassName'),
-  ])
+  return {
+    VolumeAttributesClass: [
+      text(struct(claim, 'spec'), 'volumeAttributesClassName'),
+      text(status, 'currentVolumeAttributesClassName'),
+      text(struct(status, 'modifyVolumeStatus'), 'targetVolumeAttributesClassName'),
+    ],
+  }
 }
 
 /** Whether the pod ends by itself after a time. */

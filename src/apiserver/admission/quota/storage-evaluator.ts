@@ -2,10 +2,11 @@
 import type { KubeObject } from '../../../kube/objects.ts'
 import { struct, text } from '../../kinds/fields.ts'
 import { compareQuantities, quantityInNano } from '../../kinds/quantities.ts'
-import { type Amounts, amountsOf, canonical } from '../amounts.ts'
+import { amountsOf, canonical } from '../amounts.ts'
 import { CLAIMS } from '../lookup.ts'
-import { countName, type QuotaEvaluator } from './evaluator.ts'
-import { claimMatchesScope } from './scopes.ts'
+import { Total, type Totals } from '../totals.ts'
+import { counting, countName, ONE, type QuotaEvaluator } from './evaluator.ts'
+import { claimScopes } from './scopes.ts'
 
 const classAnnotation = 'volume.beta.kubernetes.io/storage-class'
 const classInfix = '.storageclass.storage.k8s.io/'
@@ -17,16 +18,16 @@ export const CLAIM_EVALUATOR: QuotaEvaluator = {
   handles: ({ operation, subresource }) => subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
   covers: (name) =>
     name === countName(CLAIMS) || counted.includes(name) || counted.some((what) => name.endsWith(classInfix + what)),
-  matchesScope: claimMatchesScope,
-  usage(claim) {
-    const usage: Record<string, string> = { persistentvolumeclaims: '1' }
-    const storage = storageOf(claim)
-    if (storage !== undefined) usage['requests.storage'] = storage
-    const storageClass = classOf(claim)
-    const byClass = Object.entries(usage).map(([name, amount]) => [`${storageClass}${classInfix}${name}`, amount])
-    const classUsage: Amounts = storageClass === '' ? {} : Object.fromEntries(byClass)
-    return { ...usage, ...classUsage, [countName(CLAIMS)]: '1' }
-  },
+  counting: counting((claim) => ({ usage: usageOf(claim), scopes: claimScopes(claim) })),
+}
+
+function usageOf(claim: KubeObject): Totals {
+  const usage = new Map([['persistentvolumeclaims', ONE]])
+  const storage = storageOf(claim)
+  if (storage !== undefined) usage.set('requests.storage', Total.of(storage))
+  const storageClass = classOf(claim)
+  const byClass = [...usage].map(([name, total]) => [`${storageClass}${classInfix}${name}`, total] as const)
+  return new Map([...usage, ...(storageClass === '' ? [] : byClass), [countName(CLAIMS), ONE]])
 }
 
 function classOf(claim: KubeObject): string {

@@ -36,10 +36,14 @@ export async function updateObject(
       if (createInstead === undefined) throw notFound(resource.groupResource, name)
       return { item: await createInstead(), created: true }
     }
+    // Each of these steps takes a while where the object is large.
+    const turns = new Turns(writer.parts.clock)
     const produced = await produce(current)
+    if (turns.isOver) await turns.next()
     const old = current.object()
     const insists = checkPreconditions(writer, produced, old, request)
-    const next = await prepare(writer, produced, { item: current, object: old }, request)
+    const next = await prepare(writer, produced, { item: current, object: old }, request, turns)
+    if (turns.isOver) await turns.next()
     const item = await settle(writer, key, current, next, request)
     if (item !== undefined) return { item, created: false }
     if (insists || attempt === maxTries) throw conflict(resource.groupResource, name, modified)
@@ -81,12 +85,19 @@ interface Present {
   readonly object: KubeObject
 }
 
-async function prepare(writer: Writer, object: KubeObject, old: Present, request: WriteRequest): Promise<KubeObject> {
-  const { admission, clock, maker } = writer.parts
-  const turns = new Turns(clock)
+async function prepare(
+  writer: Writer,
+  object: KubeObject,
+  old: Present,
+  request: WriteRequest,
+  turns: Turns,
+): Promise<KubeObject> {
+  const { admission, maker } = writer.parts
   placeInNamespace(object, request)
   keepOwned(object, old.object)
+  if (turns.isOver) await turns.next()
   if (!request.hasDefaults) writer.parts.strategyOf(request.resource).applyDefaults?.(object)
+  if (turns.isOver) await turns.next()
   // Before the strategy takes fields away: a plugin must see everything that the client tried to set.
   const asked = writer.admissionRequest(request, 'UPDATE', object, old.object)
   await admission.admit(asked, turns)
@@ -135,7 +146,7 @@ async function settle(
     return Item.fromEntry({ key, value, createRevision: revision, modRevision: revision })
   }
   if (current.holds(value)) return current
-  return await writer.put(key, next, current.revision, request)
+  return await writer.put(key, next, current.revision, request, value)
 }
 
 /** Namespaces have finalizers of their own in the spec. */

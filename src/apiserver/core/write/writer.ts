@@ -42,9 +42,17 @@ export class Writer {
     return cache.collection(request.resource.keyPrefix).get(key)
   }
 
-  /** Puts the object under its key if the key still has this revision; undefined when somebody was faster. */
-  async put(key: string, object: KubeObject, ifRevision: number, request: WriteRequest): Promise<Item | undefined> {
-    const value = storedValue(object)
+  /**
+   * Puts the object under its key if the key still has this revision; undefined when somebody was faster. `value` is what
+   * the store keeps of it, for whoever has printed it already.
+   */
+  async put(
+    key: string,
+    object: KubeObject,
+    ifRevision: number,
+    request: WriteRequest,
+    value = storedValue(object),
+  ): Promise<Item | undefined> {
     if (request.dryRun) return Item.fromEntry({ key, value, createRevision: ifRevision, modRevision: ifRevision })
     const result = await this.commit(
       { conditions: [{ key, modRevision: ifRevision }], writes: [{ type: 'put', key, value }] },
