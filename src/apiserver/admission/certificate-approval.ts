@@ -16,8 +16,9 @@ export class CertificateApproval implements AdmissionPlugin {
   }
 
   validate(request: AdmissionRequest): void {
-    const { operation, subresource, old, user } = request
+    const { operation, subresource, user } = request
     if (operation !== 'UPDATE' || subresource !== 'approval' || !concerns(request, SIGNING_REQUESTS)) return
+    const { old } = request
     const signer = text(struct(old, 'spec'), 'signerName')
     if (!maySigner(this.#authorizer, user, 'approve', signer)) {
       throw refusal(request, `user not permitted to approve requests with signerName ${goQuote(signer)}`)

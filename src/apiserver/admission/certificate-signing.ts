@@ -17,8 +17,9 @@ export class CertificateSigning implements AdmissionPlugin {
   }
 
   validate(request: AdmissionRequest): void {
-    const { operation, subresource, object, old, user } = request
+    const { operation, subresource, object, user } = request
     if (operation !== 'UPDATE' || subresource !== 'status' || !concerns(request, SIGNING_REQUESTS)) return
+    const { old } = request
     const [now, before] = [struct(object, 'status'), struct(old, 'status')]
     if (['certificate', 'conditions'].every((field) => sameValue(now?.[field], before?.[field]))) return
     const signer = text(struct(old, 'spec'), 'signerName')

@@ -19,9 +19,9 @@ export class PersistentVolumeClaimResize implements AdmissionPlugin {
   }
 
   validate(request: AdmissionRequest): void {
+    if (request.operation !== 'UPDATE' || !concernsObject(request, CLAIMS)) return
     const { object: claim, old } = request
-    if (request.operation !== 'UPDATE' || claim === undefined || old === undefined) return
-    if (!concernsObject(request, CLAIMS) || compareQuantities(sizeOf(claim), sizeOf(old)) <= 0) return
+    if (claim === undefined || old === undefined || compareQuantities(sizeOf(claim), sizeOf(old)) <= 0) return
     if (text(struct(old, 'status'), 'phase') !== 'Bound') throw refusal(request, notBound)
     const className = classOf(claim)
     const found = className === classOf(old) ? this.#lookup.find(STORAGE_CLASSES, '', className) : undefined

@@ -14,6 +14,7 @@ export interface AdmissionRequest {
   readonly dryRun: boolean
   /** The object to be; absent for a delete. Mutating plugins change it in place. */
   readonly object: KubeObject | undefined
+  /** For a delete it is read when somebody asks for it: plugins first make sure that the request concerns them. */
   readonly old: KubeObject | undefined
   warn(text: string): void
 }

@@ -6,7 +6,6 @@ import type { KubeObject } from '../../kube/objects.ts'
 import { responseContentType } from '../../kube/representation.ts'
 import type { ResourceRequest } from '../../kube/request-info.ts'
 import { findResource } from '../../kube/schema/catalogue.ts'
-import { isNotFound } from '../../kube/status/predicates.ts'
 import { badRequest } from '../../kube/status/request-errors.ts'
 import { successStatus } from '../../kube/status/status.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -32,6 +31,7 @@ import { Watch } from './watch.ts'
 import { WatchQueue } from './watch-queue.ts'
 import { createObject } from './write/create.ts'
 import { deleteObject, isShownWhenGone } from './write/delete.ts'
+import { deleteItems } from './write/delete-collection.ts'
 import { readDeleteOptions } from './write/delete-options.ts'
 import { readPatch } from './write/patch.ts'
 import { checkNamed, type Made, placeUnderName } from './write/steps.ts'
@@ -218,11 +218,7 @@ export class CoreHandler {
     // Only what a path names is deleted: there is no deletion from all namespaces at once.
     if (resource.namespaced && info.namespace === '' && items.length > 0)
       throw badRequest('Namespace parameter required.')
-    for (const item of items) {
-      const { name = '', namespace: itemNamespace = '' } = item.metadata()
-      const request = { ...base, name, namespace: itemNamespace, dryRun: base.dryRun || dryRun }
-      await deleteObject(this.#parts.writer, request, deleteOptions).catch(ignoreGone)
-    }
+    await deleteItems(this.#parts.writer, items, { ...base, dryRun: base.dryRun || dryRun }, deleteOptions)
     await this.#sendList(context, { items, metadata }, resource, output)
   }
 
@@ -285,9 +281,4 @@ function hasDoor({ row }: Resource, subresource: string): boolean {
 function noted({ object, warnings }: Made, request: WriteRequest): KubeObject {
   for (const warning of warnings) request.warnings.add(warning)
   return object
-}
-
-/** Somebody else deleted it first: just as well. */
-function ignoreGone(error: unknown): void {
-  if (!isNotFound(error)) throw error
 }

@@ -115,6 +115,12 @@ export class Item {
   }
 }
 
+/** Of an item whose resource has namespaces: its key ends in `/namespace/name`. */
+export function namespaceOf({ key, name }: Item): string {
+  const end = key.length - name.length - 1
+  return key.slice(key.lastIndexOf('/', end - 1) + 1, end)
+}
+
 /** What the store keeps: the JSON of the object without its resourceVersion. The object must have a uid. */
 export function storedValue(object: KubeObject): Buffer {
   const { resourceVersion: _version, ...metadata } = object.metadata ?? {}

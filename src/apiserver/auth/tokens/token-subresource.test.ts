@@ -48,6 +48,7 @@ describe('TokenSubresource', () => {
       warnings: new Set<string>(),
       query: EMPTY_QUERY,
       user: anonymousUser,
+      turn: () => undefined,
     }
     const context = { exchange, info: request, ...shared } as unknown as RequestContext
     return { handled: await new TokenSubresource(parts).handle(context, request), served }

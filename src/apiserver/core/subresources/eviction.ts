@@ -6,6 +6,7 @@ import { isConflict } from '../../../kube/status/predicates.ts'
 import { badRequest } from '../../../kube/status/request-errors.ts'
 import { conflict, invalid, notFound } from '../../../kube/status/resource-errors.ts'
 import { ApiError, successStatus } from '../../../kube/status/status.ts'
+import { Turns } from '../../../runtime/turns.ts'
 import type { RequestContext } from '../../chain/handler.ts'
 import { flag, struct, text, texts } from '../../kinds/fields.ts'
 import { selectorMatches } from '../../kinds/label-selector.ts'
@@ -97,7 +98,7 @@ async function evict(writer: Writer, request: WriteRequest, options: DeleteOptio
 }
 
 async function evictWithinBudget(writer: Writer, request: WriteRequest, options: DeleteOptions, pod: KubeObject) {
-  const [budget, ...others] = budgetsOf(writer, request, pod)
+  const [budget, ...others] = await budgetsOf(writer, request, pod)
   if (others.length > 0) return 'several-budgets'
   if (budget === undefined) {
     await markAndDelete(writer, request, options)
@@ -127,12 +128,18 @@ async function takeFromBudget(writer: Writer, request: WriteRequest, budgetName:
   })
 }
 
-function budgetsOf(writer: Writer, { namespace }: WriteRequest, pod: KubeObject): KubeObject[] {
-  const present = writer.parts.cache.collection(budgets.keyPrefix).list(collectionPrefix(budgets, namespace))
+/** In slices: there may be many, and their selectors long. More than two change nothing. */
+async function budgetsOf(writer: Writer, { namespace }: WriteRequest, pod: KubeObject): Promise<KubeObject[]> {
   const labels = pod.metadata?.labels ?? {}
-  return present
-    .map((item) => item.object())
-    .filter((budget) => selectorMatches(struct(struct(budget, 'spec'), 'selector'), labels))
+  const turns = new Turns(writer.parts.clock)
+  const found: KubeObject[] = []
+  for (const item of writer.parts.cache.collection(budgets.keyPrefix).list(collectionPrefix(budgets, namespace))) {
+    if (turns.isOver) await turns.next()
+    const budget = item.object()
+    if (selectorMatches(struct(struct(budget, 'spec'), 'selector'), labels)) found.push(budget)
+    if (found.length > 1) break
+  }
+  return found
 }
 
 async function markAndDelete(writer: Writer, request: WriteRequest, options: DeleteOptions): Promise<void> {
@@ -148,7 +155,7 @@ async function markAndDelete(writer: Writer, request: WriteRequest, options: Del
     setCondition(pod, { ...verdict, ...why }, writer.timestamp())
   })
   const isPinned = options.preconditions?.resourceVersion !== undefined
-  await deleteObject(writer, plain, isPinned ? atVersion(options, marked.object()) : options)
+  await deleteObject(writer, plain, isPinned ? atVersion(options, { metadata: marked.metadata() }) : options)
 }
 
 function checkPreconditions(pod: KubeObject, { preconditions }: DeleteOptions): void {

@@ -4,6 +4,7 @@
  */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { conflict, notFound, OBJECT_MODIFIED } from '../../../kube/status/resource-errors.ts'
+import { Turns } from '../../../runtime/turns.ts'
 import type { Item } from '../item.ts'
 import { keyOf } from '../resource.ts'
 import type { WriteRequest } from '../write/write-request.ts'
@@ -23,9 +24,14 @@ export async function changeStored(
   for (let attempt = 1; ; attempt++) {
     const current = await writer.current(key, request)
     if (current === undefined) throw notFound(resource.groupResource, name)
+    // Each of these steps takes a while where the object is large.
+    const turns = new Turns(writer.parts.clock)
     const object = current.object()
     change(object)
-    const item = await writer.put(key, writer.inOrder(object, request), current.revision, request)
+    if (turns.isOver) await turns.next()
+    const ready = writer.inOrder(object, request)
+    if (turns.isOver) await turns.next()
+    const item = await writer.put(key, ready, current.revision, request)
     if (item !== undefined) return item
     if (attempt === maxTries) throw conflict(resource.groupResource, name, OBJECT_MODIFIED)
   }

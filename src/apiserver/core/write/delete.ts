@@ -1,8 +1,10 @@
 /** Delete: at once, after a grace period, or when the last finalizer is gone. */
 
 import { formatTime } from '../../../kube/codec/time.ts'
-import type { KubeObject } from '../../../kube/objects.ts'
+import type { KubeObject, ObjectMeta } from '../../../kube/objects.ts'
 import { conflict, notFound } from '../../../kube/status/resource-errors.ts'
+import { Turns } from '../../../runtime/turns.ts'
+import { conform } from '../decode-body.ts'
 import type { Item } from '../item.ts'
 import { keyOf, type Resource } from '../resource.ts'
 import type { WriteRequest } from './write-request.ts'
@@ -55,17 +57,47 @@ export async function deleteObject(writer: Writer, request: WriteRequest, option
   for (let attempt = 1; ; attempt++) {
     const current = await writer.current(key, request)
     if (current === undefined) throw notFound(resource.groupResource, name)
-    const old = current.object()
-    checkPreconditions(old, request, options)
-    await writer.parts.admission.validate(writer.admissionRequest(request, 'DELETE', undefined, old))
-    const deleted = await attemptDelete(writer, key, current, old, request, options)
+    const doomed = new DoomedObject(current)
+    checkPreconditions(doomed.metadata, request, options)
+    await validate(writer, doomed, request)
+    const deleted = await attemptDelete(writer, key, doomed, request, options)
     if (deleted !== undefined) return deleted
     if (attempt === maxTries) throw conflict(resource.groupResource, name, 'too many concurrent changes')
   }
 }
 
-function checkPreconditions(old: KubeObject, { resource, name }: WriteRequest, { preconditions }: DeleteOptions): void {
-  const { uid, resourceVersion } = old.metadata ?? {}
+/** Most objects go without anybody reading more of them than their metadata; reading a large one takes a while. */
+class DoomedObject {
+  readonly item: Item
+  readonly metadata: ObjectMeta
+  #object: KubeObject | undefined
+
+  constructor(item: Item) {
+    this.item = item
+    this.metadata = item.metadata()
+  }
+
+  get object(): KubeObject {
+    this.#object ??= this.item.object()
+    return this.#object
+  }
+}
+
+async function validate(writer: Writer, doomed: DoomedObject, request: WriteRequest): Promise<void> {
+  const asked = {
+    ...writer.admissionRequest(request, 'DELETE', undefined, undefined),
+    get old() {
+      return doomed.object
+    },
+  }
+  await writer.parts.admission.validate(asked, new Turns(writer.parts.clock))
+}
+
+function checkPreconditions(
+  { uid, resourceVersion }: ObjectMeta,
+  { resource, name }: WriteRequest,
+  { preconditions }: DeleteOptions,
+): void {
   const check = (what: string, wanted: string | undefined, present: string | undefined): void => {
     if (wanted === undefined || wanted === present) return
     const why = `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${present}`
@@ -78,40 +110,46 @@ function checkPreconditions(old: KubeObject, { resource, name }: WriteRequest, {
 async function attemptDelete(
   writer: Writer,
   key: string,
-  current: Item,
-  old: KubeObject,
+  doomed: DoomedObject,
   request: WriteRequest,
   options: DeleteOptions,
 ): Promise<Deleted | undefined> {
-  const marked = structuredClone(old)
-  const metadata = marked.metadata ?? {}
-  marked.metadata = metadata
-  const graceSeconds = graceOf(writer, old, request, options)
+  const { item: current, metadata } = doomed
+  const isNamespace = request.resource.kind === 'Namespace'
+  const graceSeconds = graceOf(writer, doomed, request, options)
   metadata.finalizers = finalizersFor(metadata.finalizers ?? [], options)
   if (metadata.finalizers.length === 0) delete metadata.finalizers
-  const isHeld = (metadata.finalizers?.length ?? 0) > 0 || isNamespaceInUse(marked)
+  const isHeld = (metadata.finalizers?.length ?? 0) > 0 || (isNamespace && isInUse(doomed.object))
   if (!isHeld && graceSeconds === 0) {
     return (await writer.remove(key, current.revision, request)) ? { outcome: 'gone', item: current } : undefined
   }
+  const status: { status?: object } = {}
   if (metadata.deletionTimestamp === undefined || graceSeconds < (metadata.deletionGracePeriodSeconds ?? 0)) {
     const nowSeconds = Math.floor(writer.parts.clock.nowMs() / 1000)
     metadata.deletionTimestamp = formatTime(nowSeconds + graceSeconds) ?? ''
     // A namespace goes when its contents have gone; no clock runs for it.
-    if (marked.kind !== 'Namespace') metadata.deletionGracePeriodSeconds = graceSeconds
+    if (!isNamespace) metadata.deletionGracePeriodSeconds = graceSeconds
     if (metadata.generation !== undefined) metadata.generation += 1
-    if (marked.kind === 'Namespace') marked['status'] = { ...(marked['status'] as object), phase: 'Terminating' }
+    if (isNamespace) status.status = { ...(doomed.object['status'] as object), phase: 'Terminating' }
   }
-  const item = await writer.put(key, writer.inOrder(marked, request), current.revision, request)
+  const marked = { ...doomed.object, metadata: inOrder(metadata, request), ...status }
+  const item = await writer.put(key, marked, current.revision, request)
   return item === undefined ? undefined : { outcome: 'waiting', item }
+}
+
+/** As the type prints them; all the rest of the object is as it was stored. */
+function inOrder(metadata: ObjectMeta, { resource }: WriteRequest): ObjectMeta {
+  return conform({ metadata }, resource.stored, 'Ignore').object.metadata ?? {}
 }
 
 function graceOf(
   writer: Writer,
-  old: KubeObject,
+  doomed: DoomedObject,
   { resource }: WriteRequest,
   { gracePeriodSeconds }: DeleteOptions,
 ): number {
-  const usual = writer.parts.strategyOf(resource).defaultGracePeriodSeconds?.(old) ?? 0
+  const strategy = writer.parts.strategyOf(resource)
+  const usual = strategy.defaultGracePeriodSeconds === undefined ? 0 : strategy.defaultGracePeriodSeconds(doomed.object)
   // A kind without a grace period has none to shorten or lengthen. What is less than nothing is a moment.
   const wanted = gracePeriodSeconds ?? usual
   return usual === 0 ? 0 : wanted < 0 ? 1 : wanted
@@ -125,7 +163,7 @@ function finalizersFor(present: readonly string[], options: DeleteOptions): stri
   return policy === 'Foreground' ? [...others, 'foregroundDeletion'] : others
 }
 
-function isNamespaceInUse(object: KubeObject): boolean {
-  const spec = object['spec'] as { finalizers?: unknown[] } | undefined
-  return object.kind === 'Namespace' && (spec?.finalizers?.length ?? 0) > 0
+function isInUse(namespace: KubeObject): boolean {
+  const spec = namespace['spec'] as { finalizers?: unknown[] } | undefined
+  return (spec?.finalizers?.length ?? 0) > 0
 }

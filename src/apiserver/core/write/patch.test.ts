@@ -21,6 +21,7 @@ async function patched(kind: string, type: keyof typeof types, patch: unknown, f
       readBody: () => Promise.resolve(Buffer.from(text)),
     },
     query: parseQuery(`fieldValidation=${fieldValidation}`),
+    turn: () => undefined,
   } as unknown as RequestContext
   const expected = findKind('v1', kind)
   if (expected === undefined) throw new Error(`no ${kind}`)
