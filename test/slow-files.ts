@@ -25,6 +25,7 @@ export const slowFiles: readonly string[] = [
   'test/stall/policy.test.ts',
   'test/stall/reads.test.ts',
   'test/stall/state.test.ts',
+  'test/stall/watches.test.ts',
   'test/stall/writes.test.ts',
   // Floods, until a limit is reached.
   'test/attack/endpoint-connections.test.ts',

@@ -228,6 +228,7 @@ export {
   type Labels,
   labelRequirement,
 } from './selectors/label-requirement.ts'
+export { fieldMatcher, labelMatcher } from './selectors/matcher.ts'
 export { labelKeyBreaches, labelValueBreaches } from './selectors/names.ts'
 export { accessDenied, accessDeniedText, type DeniedPath, type DeniedResource } from './status/access-denied.ts'
 export {

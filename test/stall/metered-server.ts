@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, writeFileSync } from 'node:fs'
+import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node:http2'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -42,6 +43,7 @@ export class MeteredServer {
   readonly folder = mkdtempSync(join(tmpdir(), 'causeway-stall-'))
   #child: ChildProcess | undefined
   #agent: Agent | undefined
+  readonly #sessions: ClientHttp2Session[] = []
   #url = ''
   #ca: Buffer = Buffer.alloc(0)
   #log = ''
@@ -114,6 +116,14 @@ export class MeteredServer {
     }
   }
 
+  /** A connection that carries many requests, and the headers that each of them needs. */
+  async session(): Promise<{ session: ClientHttp2Session; headers: OutgoingHttpHeaders }> {
+    const session = connect(this.#url, { ca: this.#ca })
+    this.#sessions.push(session)
+    await once(session, 'connect')
+    return { session, headers: { authorization: this.bearer } }
+  }
+
   async measure(sent: Sent): Promise<Measured> {
     const { result, longestTurnMs } = await this.measureDuring(() => this.ask(sent))
     return { ...result, longestTurnMs }
@@ -150,6 +160,7 @@ export class MeteredServer {
   }
 
   async stop(): Promise<void> {
+    for (const session of this.#sessions) session.destroy()
     await this.#agent?.destroy()
     if (this.isAlive) {
       const ended = once(this.#child as ChildProcess, 'exit')

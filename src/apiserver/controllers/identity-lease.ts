@@ -35,7 +35,9 @@ export function identityLeaseController({ client, hostName, securePort }: Identi
   const ownName = (): string => nameFor(`${hostName}:${securePort()}`)
   return {
     name: 'identity-lease',
-    sources: [{ resource: leases, keysOf: (item) => (isIdentity(item.labels) ? [nameOfItem(item)] : []) }],
+    sources: [
+      { resource: leases, keysOf: (item) => (isIdentity(item.labels.get(identityLabel)) ? [nameOfItem(item)] : []) },
+    ],
     firstKeys: [renewal],
     async reconcile(key, signal) {
       if (key === renewal) {
@@ -66,7 +68,7 @@ async function renew(client: InternalClient, name: string, hostName: string, hol
 async function removeExpired(client: InternalClient, name: string, signal: AbortSignal): Promise<number | undefined> {
   const place = { resource: leases, namespace, name }
   const lease = client.get(place)
-  if (lease === undefined || !isIdentity(lease.metadata?.labels ?? {})) return undefined
+  if (lease === undefined || !isIdentity(lease.metadata?.labels?.[identityLabel])) return undefined
   const leftMs = expiryMs(lease) - client.nowMs
   if (leftMs > 0) return leftMs
   const { uid = '', resourceVersion = '' } = lease.metadata ?? {}
@@ -81,8 +83,8 @@ function expiryMs(lease: KubeObject): number {
   return renewed === undefined ? 0 : (renewed.seconds + (integer(spec, 'leaseDurationSeconds') ?? 0)) * 1_000
 }
 
-function isIdentity(labels: Readonly<Record<string, string>>): boolean {
-  return labels[identityLabel] === identity
+function isIdentity(label: string | undefined): boolean {
+  return label === identity
 }
 
 function nameFor(server: string): string {

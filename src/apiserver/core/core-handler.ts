@@ -125,7 +125,7 @@ export class CoreHandler {
   async #watch(context: RequestContext, info: ResourceRequest, resource: Resource): Promise<void> {
     const { cache, store, clock, reader } = this.#parts
     const output = this.#negotiate(context, BUILT_IN_COLLECTION, true)
-    const options = readCollectionOptions({ info, query: context.query }, resource.kind, true)
+    const { labels, fields, ...options } = readCollectionOptions({ info, query: context.query }, resource.kind, true)
     namedRevision(options.resourceVersion)
     if (options.sendInitialEvents === true || options.resourceVersion === '') {
       await reader.catchUp(options.resourceVersion, context.signal)
@@ -136,7 +136,7 @@ export class CoreHandler {
     const watch = new Watch({
       collection: cache.collection(resource.keyPrefix),
       prefix: collectionPrefix(resource, info.namespace),
-      selection: selectionOf(resource.kind, options.labels, options.fields),
+      selection: selectionOf(resource.kind, labels, fields),
       options,
       output: this.#outputContext(resource, output),
       frames: this.#frames,

@@ -32,7 +32,7 @@ describe('Item', () => {
     const item = Item.fromEntry(entry)
     item.object().metadata = {}
     expect(item.object().metadata?.name).toBe('a')
-    expect(item.labels).toEqual({ a: 'b' })
+    expect([...item.labels]).toEqual([['a', 'b']])
   })
 
   it('knows the fields that it may be selected by', () => {

@@ -25,7 +25,7 @@ export class Item {
   readonly revision: number
   /** The object in JSON, complete, without a line feed. */
   readonly json: Buffer
-  #labels: Readonly<Record<string, string>> | undefined
+  #labels: ReadonlyMap<string, string> | undefined
   #fields: Map<string, string> | undefined
   #protobuf: Buffer | undefined
 
@@ -83,8 +83,9 @@ export class Item {
     return parseJson(this.metadataJson.toString('utf8')) as ObjectMeta
   }
 
-  get labels(): Readonly<Record<string, string>> {
-    this.#labels ??= this.metadata().labels ?? {}
+  /** Kept: every watch with a selector asks each object for them. */
+  get labels(): ReadonlyMap<string, string> {
+    this.#labels ??= new Map(Object.entries(this.metadata().labels ?? {}))
     return this.#labels
   }
 

@@ -1,6 +1,7 @@
 /** Which items of a collection a request means. */
-import { type FieldSelector, isEmptyFieldSelector, matchesFields } from '../../kube/selectors/field.ts'
-import { isEmptyLabelSelector, type LabelSelector, matchesLabels } from '../../kube/selectors/label.ts'
+import { type FieldSelector, isEmptyFieldSelector } from '../../kube/selectors/field.ts'
+import { isEmptyLabelSelector, type LabelSelector } from '../../kube/selectors/label.ts'
+import { fieldMatcher, labelMatcher } from '../../kube/selectors/matcher.ts'
 import type { Item } from './item.ts'
 
 export type Selection = (item: Item) => boolean
@@ -12,9 +13,11 @@ export function selectionOf(kind: string, labels: LabelSelector, fields: FieldSe
   const anyLabel = isEmptyLabelSelector(labels)
   const anyField = isEmptyFieldSelector(fields)
   if (anyLabel && anyField) return everything
+  const hasLabels = labelMatcher(labels)
+  const hasFields = fieldMatcher(fields)
   return (item) => {
-    if (!anyLabel && !matchesLabels(labels, item.labels)) return false
-    return anyField || matchesFields(fields, (field) => item.field(kind, field))
+    if (!anyLabel && !hasLabels(item.labels)) return false
+    return anyField || hasFields((field) => item.field(kind, field))
   }
 }
 

@@ -34,7 +34,8 @@ export interface WatchParts {
   readonly collection: Collection
   readonly prefix: string
   readonly selection: Selection
-  readonly options: CollectionOptions
+  /** Without the selectors: they may be long, and a watch lives long. */
+  readonly options: Omit<CollectionOptions, 'labels' | 'fields'>
   readonly output: OutputContext
   readonly frames: EventFrames
   readonly queue: WatchQueue

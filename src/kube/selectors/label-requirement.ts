@@ -81,8 +81,12 @@ function valueErrors(key: string, values: readonly string[]): FieldError[] {
   })
 }
 
-export function matchesRequirement({ key, operator, values }: LabelRequirement, labels: Labels): boolean {
-  const value = Object.hasOwn(labels, key) ? labels[key] : undefined
+export function matchesRequirement(requirement: LabelRequirement, labels: Labels): boolean {
+  return acceptsValue(requirement, Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined)
+}
+
+/** The value is that of the label; undefined where there is none. */
+export function acceptsValue({ operator, values }: LabelRequirement, value: string | undefined): boolean {
   switch (operator) {
     case '=':
     case '==':
