@@ -58,6 +58,9 @@ export type HeavyResult =
   /** A fault of ours. */
   | { readonly outcome: 'failed'; readonly reason: string }
 
+/** What the other thread says: once that it has begun, then what came of each task. */
+export type HeavyMessage = 'ready' | HeavyResult
+
 export function nameOf({ group, version, row }: Resource): ResourceName {
   return { group, version, resource: row.resource }
 }

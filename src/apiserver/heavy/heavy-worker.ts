@@ -1,5 +1,7 @@
-/** The other thread: takes a task, performs it, says what came of it. */
+/** The other thread: says that it is there, takes a task, performs it, says what came of it. */
 import { parentPort } from 'node:worker_threads'
-import { type HeavyTask, performTask } from './heavy-task.ts'
+import { type HeavyMessage, type HeavyTask, performTask } from './heavy-task.ts'
 
-parentPort?.on('message', (task: HeavyTask) => parentPort?.postMessage(performTask(task)))
+const say = (message: HeavyMessage): void => parentPort?.postMessage(message)
+parentPort?.on('message', (task: HeavyTask) => say(performTask(task)))
+say('ready')
