@@ -18,10 +18,6 @@ export class World implements ObjectLookup {
     return this
   }
 
-  each(resource: GroupResource, namespace: string): readonly KubeObject[] {
-    return this.list(resource, namespace)
-  }
-
   unread(resource: GroupResource, namespace: string): UnreadObject[] {
     return this.list(resource, namespace).map((object) => ({
       metadata: () => object.metadata ?? {},

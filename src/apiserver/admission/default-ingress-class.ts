@@ -2,10 +2,10 @@
 import type { AdmissionPlugin, AdmissionRequest } from '../core/admission.ts'
 import { ensureStruct, has } from '../kinds/fields.ts'
 import { INGRESS_CLASSES, INGRESSES, type ObjectLookup } from './lookup.ts'
-import { newestDefault } from './newest-default.ts'
+import { defaultReading, newestDefault } from './newest-default.ts'
 import { concernsObject } from './refusal.ts'
 
-const mark = 'ingressclass.kubernetes.io/is-default-class'
+const defaultMark = defaultReading(['ingressclass.kubernetes.io/is-default-class'])
 const classAnnotation = 'kubernetes.io/ingress.class'
 
 export class DefaultIngressClass implements AdmissionPlugin {
@@ -22,7 +22,7 @@ export class DefaultIngressClass implements AdmissionPlugin {
     const spec = ensureStruct(ingress, 'spec')
     const annotated = Object.hasOwn(ingress.metadata?.annotations ?? {}, classAnnotation)
     if (annotated || has(spec, 'ingressClassName')) return
-    const chosen = newestDefault(this.#lookup.list(INGRESS_CLASSES, ''), [mark])
+    const chosen = newestDefault(this.#lookup.reads(INGRESS_CLASSES, '', defaultMark))
     if (chosen !== undefined) spec['ingressClassName'] = chosen
   }
 }

@@ -3,10 +3,13 @@ import type { KubeObject } from '../../kube/objects.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../core/admission.ts'
 import { ensureStruct, has } from '../kinds/fields.ts'
 import { CLAIMS, type ObjectLookup, STORAGE_CLASSES } from './lookup.ts'
-import { newestDefault } from './newest-default.ts'
+import { defaultReading, newestDefault } from './newest-default.ts'
 import { concernsObject } from './refusal.ts'
 
-const marks = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class']
+const defaultMark = defaultReading([
+  'storageclass.kubernetes.io/is-default-class',
+  'storageclass.beta.kubernetes.io/is-default-class',
+])
 const classAnnotation = 'volume.beta.kubernetes.io/storage-class'
 
 export class DefaultStorageClass implements AdmissionPlugin {
@@ -20,7 +23,7 @@ export class DefaultStorageClass implements AdmissionPlugin {
   admit(request: AdmissionRequest): void {
     const { object: claim, operation } = request
     if (operation !== 'CREATE' || claim === undefined || !concernsObject(request, CLAIMS) || hasClass(claim)) return
-    const chosen = newestDefault(this.#lookup.list(STORAGE_CLASSES, ''), marks)
+    const chosen = newestDefault(this.#lookup.reads(STORAGE_CLASSES, '', defaultMark))
     if (chosen !== undefined) ensureStruct(claim, 'spec')['storageClassName'] = chosen
   }
 }

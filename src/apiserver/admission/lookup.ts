@@ -11,9 +11,7 @@ export interface ObjectLookup {
   find(resource: GroupResource, namespace: string, name: string): KubeObject | undefined
   /** In order of names; an empty namespace means all of them. */
   list(resource: GroupResource, namespace: string): readonly KubeObject[]
-  /** The same as they are now, each read when its turn comes. */
-  each(resource: GroupResource, namespace: string): Iterable<KubeObject>
-  /** The same, for whoever reads them by himself. */
+  /** The same, unread, for whoever reads them by himself. */
   unread(resource: GroupResource, namespace: string): readonly UnreadObject[]
   /** What is to know of each of them, worked out when its turn comes. */
   reads<Read>(resource: GroupResource, namespace: string, reading: Reading<Read>): Iterable<Read>
@@ -24,7 +22,7 @@ export interface ObjectLookup {
 /** An object that is read when somebody asks for it; its metadata alone take far less time. */
 export type UnreadObject = Pick<Item, 'metadata' | 'object'>
 
-/** Something that is worked out from an object, and kept with it until it changes. */
+/** Something that is worked out from an object, never undefined, and kept with it until it changes. */
 export interface Reading<Read> {
   /** The result must not change, nor hold the object. */
   read(object: KubeObject): Read
@@ -45,17 +43,12 @@ export function lookupIn(cache: ObjectCache): ObjectLookup {
         .get(`${prefixOf(resource, namespace)}${name}`)
         ?.object(),
     list: (resource, namespace) => itemsOf(resource, namespace).map((item) => item.object()),
-    each: (resource, namespace) => objectsOf(itemsOf(resource, namespace)),
     unread: itemsOf,
     reads: (resource, namespace, reading) => readsOf(itemsOf(resource, namespace), reading),
     count: (resource, namespace) => itemsOf(resource, namespace).length,
     has: (resource, namespace, name) =>
       collectionOf(resource).get(`${prefixOf(resource, namespace)}${name}`) !== undefined,
   }
-}
-
-function* objectsOf(items: readonly Item[]): Generator<KubeObject, void, undefined> {
-  for (const item of items) yield item.object()
 }
 
 /** An item never changes, so neither does what is read from it. */
@@ -66,8 +59,12 @@ function* readsOf<Read>(items: readonly Item[], reading: Reading<Read>): Generat
   keptReads.set(reading, kept)
   for (const item of items) {
     const known = kept.get(item)
-    const read = known ?? reading.read(item.object())
-    if (known === undefined && reading.isKept(read)) kept.set(item, read)
+    if (known !== undefined) {
+      yield known
+      continue
+    }
+    const read = reading.read(item.object())
+    if (reading.isKept(read)) kept.set(item, read)
     yield read
   }
 }

@@ -2,7 +2,7 @@
 import type { KubeObject } from '../../kube/objects.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../core/admission.ts'
 import { ensureStruct, type Fields, flag, has, integer, struct, text } from '../kinds/fields.ts'
-import { type ObjectLookup, PODS, PRIORITY_CLASSES } from './lookup.ts'
+import { type ObjectLookup, PODS, PRIORITY_CLASSES, type Reading } from './lookup.ts'
 import { concernsObject, earlyRefusal, refusal } from './refusal.ts'
 
 const preempting = 'PreemptLowerPriority'
@@ -38,7 +38,7 @@ export class Priority implements AdmissionPlugin {
       throw refusal(request, 'this is a system priority class and cannot be deleted')
     }
     if (object === undefined || !flag(object, 'globalDefault')) return
-    const present = this.#defaultClass()?.metadata?.name
+    const present = this.#defaultClass()?.className
     if (present !== undefined && (operation === 'CREATE' || present !== name)) {
       throw refusal(request, `PriorityClass ${present} is already marked as default. Only one default can exist`)
     }
@@ -62,19 +62,29 @@ export class Priority implements AdmissionPlugin {
   }
 
   #establish(className: string, request: AdmissionRequest): Established {
-    const found = className === '' ? this.#defaultClass() : this.#lookup.find(PRIORITY_CLASSES, '', className)
-    if (found !== undefined) return establishedBy(found)
+    const named = className === '' ? undefined : this.#lookup.find(PRIORITY_CLASSES, '', className)
+    const found = className === '' ? this.#defaultClass() : named && establishedBy(named)
+    if (found !== undefined) return found
     if (className !== '') throw earlyRefusal(request, `no PriorityClass with name ${className} was found`)
     return { className: '', priority: 0, preemptionPolicy: preempting }
   }
 
   /** Two defaults can come to be at the same moment; the lower one wins. */
-  #defaultClass(): KubeObject | undefined {
-    return this.#lookup
-      .list(PRIORITY_CLASSES, '')
-      .filter((candidate) => flag(candidate, 'globalDefault'))
-      .sort((a, b) => (integer(a, 'value') ?? 0) - (integer(b, 'value') ?? 0))[0]
+  #defaultClass(): Established | undefined {
+    return [...this.#lookup.reads(PRIORITY_CLASSES, '', classReading)]
+      .filter(({ isDefault }) => isDefault)
+      .map(({ established }) => established)
+      .sort((one, other) => one.priority - other.priority)[0]
   }
+}
+
+/** Every pod asks for the default among all of them. */
+const classReading: Reading<{ readonly isDefault: boolean; readonly established: Established }> = {
+  read: (priorityClass) => ({
+    isDefault: flag(priorityClass, 'globalDefault'),
+    established: establishedBy(priorityClass),
+  }),
+  isKept: () => true,
 }
 
 function establishedBy(priorityClass: KubeObject): Established {
