@@ -64,15 +64,12 @@ describe('what others set off', () => {
     let nowMs = 0
     const clock = Object.assign(new ManualClock(), { monotonicMs: () => nowMs })
     await nextTurn()
-    const waited: boolean[] = []
-    const work = async (): Promise<void> => {
-      const turn = turnFor(clock)
-      waited.push(turn !== undefined)
-      await turn
-      nowMs += TURN_MS / 2
-    }
-    await Promise.all(Array.from({ length: 4 }, work))
-    expect(waited).toEqual([false, false, true, true])
+    const waits = (): boolean => turnFor(clock) !== undefined
+    expect(waits()).toBe(false)
+    nowMs = TURN_MS - 1
+    expect(waits()).toBe(false)
+    nowMs = TURN_MS
+    expect(waits()).toBe(true)
     await nextTurn()
     expect(turnFor(clock)).toBeUndefined()
   })

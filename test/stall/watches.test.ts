@@ -55,7 +55,9 @@ async function watch(selector: string): Promise<Watches> {
     get bytes() {
       return state.bytes
     },
-    close: () => state.closers.forEach((close) => close()),
+    close: () => {
+      for (const close of state.closers) close()
+    },
   }
 }
 
