@@ -40,7 +40,7 @@ function rangeFacts(range: KubeObject): RangeFacts {
 
 function boundsOf(limit: Fields): number {
   const maps = Object.values(limit).filter((value) => typeof value === 'object' && value !== null)
-  return maps.reduce<number>((sum, amounts) => sum + Object.keys(amounts as object).length, 1)
+  return maps.reduce<number>((sum, amounts) => sum + Object.keys(amounts).length, 1)
 }
 
 function limitOf(limit: Fields): Limit {

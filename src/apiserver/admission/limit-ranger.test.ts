@@ -13,10 +13,10 @@ const pod = (...resources: object[]): KubeObject => ({
 })
 
 describe('LimitRanger', () => {
-  it('tells which defaults it gave', () => {
+  it('tells which defaults it gave', async () => {
     const world = range({ type: 'Container', default: { memory: '1Gi', cpu: '1' }, defaultRequest: { cpu: '100m' } })
     const object = pod({}, { requests: { cpu: '1' }, limits: { cpu: '1' } })
-    new LimitRanger(world, new ManualClock()).admit(admissionRequest({ resource: 'pods', object }))
+    await new LimitRanger(world, new ManualClock()).admit(admissionRequest({ resource: 'pods', object }))
     expect(object.metadata?.annotations).toEqual({
       'kubernetes.io/limit-ranger':
         'LimitRanger plugin set: cpu request for container c0; cpu, memory limit for container c0; memory limit for container c1',
@@ -31,16 +31,16 @@ describe('LimitRanger', () => {
     )
   })
 
-  it('looks at pods again only when they are resized', () => {
+  it('looks at pods again only when they are resized', async () => {
     const plugin = new LimitRanger(range({ type: 'Container', max: { cpu: '1' } }), new ManualClock())
     const object = pod({ limits: { cpu: '2' } })
     const update = (subresource: string) =>
       admissionRequest({ resource: 'pods', operation: 'UPDATE', subresource, object, old: object })
-    plugin.validate(update(''))
+    await plugin.validate(update(''))
     expect(() => plugin.validate(update('resize'))).toThrow('maximum cpu usage per Container is 1, but limit is 2')
   })
 
-  it('leaves a claim that is going alone', () => {
+  it('leaves a claim that is going alone', async () => {
     const plugin = new LimitRanger(range({ type: 'PersistentVolumeClaim', min: { storage: '1Gi' } }), new ManualClock())
     const object = { metadata: { name: 'c', namespace: 'work' }, spec: { resources: { requests: { storage: '1Mi' } } } }
     const resource = 'persistentvolumeclaims'
@@ -48,7 +48,7 @@ describe('LimitRanger', () => {
       'minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 1Mi',
     )
     const old = { ...object, metadata: { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
-    plugin.validate(admissionRequest({ resource, operation: 'UPDATE', object, old }))
+    await plugin.validate(admissionRequest({ resource, operation: 'UPDATE', object, old }))
   })
 
   it.each([

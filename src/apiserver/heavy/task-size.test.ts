@@ -27,7 +27,7 @@ it.each<[string, HeavyTask, boolean]>([
   ['a patch of something large', patch('merge', text(10), text(MAX_SHORT_TASK_BYTES)), false],
   ['a patch that may grow', patch('json', text(10), text(1_000)), false],
   ['a create', { step: 'finish', resource, object: '{}', context }, true],
-  ['a large create', { step: 'finish', resource, object: `${text(MAX_SHORT_TASK_BYTES + 1)}`, context }, false],
+  ['a large create', { step: 'finish', resource, object: text(MAX_SHORT_TASK_BYTES + 1).toString(), context }, false],
   [
     'an update of something large',
     { step: 'finish', resource, object: '{}', old: text(MAX_SHORT_TASK_BYTES), context },

@@ -29,7 +29,7 @@ export function isShort(task: HeavyTask): boolean {
     case 'convert':
     case 'row':
       return isShortJson(task.json)
-    case 'swagger':
+    default:
       return false
   }
 }
