@@ -6,8 +6,9 @@ import { once } from 'node:events'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { HubRequest, HubResponse } from '../../src/hub/port/http-message.ts'
+import { MAX_STREAMS_AT_ONCE } from '../../src/hub/port/http2.ts'
 import { ask, codeOf, dial, eventually, type HubWorld, startHub, tlsOptions } from '../worlds/hub-world.ts'
-import { FLAG, FRAME, frame, headersFrame, onFrames, PREFACE } from './endpoint-frames.ts'
+import { FLAG, FRAME, frame, headersFrame, onFrames, PREFACE, resetFrame } from './endpoint-frames.ts'
 
 const served = vi.fn(
   (_request: HubRequest): Promise<HubResponse> =>
@@ -126,6 +127,23 @@ describe('a head of HTTP/2', () => {
       return { status: 200, contentType: 'text/plain', body: 'served' }
     })
     expect(await outcome(head, Buffer.from('hello'))).toBe('cut')
+  })
+})
+
+describe('streams of HTTP/2 by the hundred', () => {
+  it.each(['reset at once', 'answered'])('that are %s cost the connection', async (kind) => {
+    const socket = (await http2Socket()).resume()
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+    for (let stream = 1; stream < 2 * MAX_STREAMS_AT_ONCE + 200 && !socket.destroyed; stream += 2) {
+      socket.write(headersFrame(stream, good, FLAG.endHeaders | FLAG.endStream))
+      if (kind === 'reset at once') socket.write(resetFrame(stream, 8))
+      // So that no more are open at a time than may be.
+      else await eventually(() => expect(served.mock.calls.length === (stream + 1) / 2 || socket.destroyed).toBe(true))
+    }
+    await closed
+    expect(served.mock.calls.length).toBeLessThanOrEqual(MAX_STREAMS_AT_ONCE)
+    served.mockClear()
+    expect((await ask(world, { path: '/one', http2: true })).status).toBe(200)
   })
 })
 

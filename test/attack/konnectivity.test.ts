@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { AgentTokens } from '../../src/hub/konnectivity/agent-tokens.ts'
 import { MAX_TOKEN_REVIEWS_IN_FLIGHT } from '../../src/hub/konnectivity/agents.ts'
 import { HTTP_TIMES } from '../../src/hub/port/http-settings.ts'
-import { MAX_STREAMS_PER_CONNECTION } from '../../src/hub/port/http2.ts'
+import { MAX_STREAMS_AT_ONCE, MAX_STREAMS_PER_CONNECTION } from '../../src/hub/port/http2.ts'
 import { FAILURE_BURST, FAILURES_PER_SECOND } from '../../src/hub/port/overload.ts'
 import { MAX_OPENS_PER_SECOND_PER_NODE } from '../../src/hub/sessions/session-limits.ts'
 import { DENIAL_LOG_INTERVAL_MS } from '../../src/hub/targets/stream-server.ts'
@@ -92,18 +92,23 @@ describe('strangers who try over and over', () => {
   const metadata = { agentid: 'a', agentidentifiers: '' }
   const refusals = (hub: AgentHub): number => hub.log.filter(({ msg }) => msg === 'konnectivity agent refused').length
 
-  /** Calls upon calls on one connection, each by itself; the last gRPC status. */
+  /** Calls upon calls, each by itself, on as few connections as may carry them; the last gRPC status. */
   async function knock(hub: AgentHub, times: number, headers: Record<string, string>): Promise<unknown> {
     const { port, caPem: ca } = hub
-    const session = connectHttp2(`https://127.0.0.1:${port}`, { ca, ALPNProtocols: ['h2'] })
-    session.on('error', () => {})
-    onTestFinished(() => session.destroy())
+    const open = (): ClientHttp2Session => {
+      const session = connectHttp2(`https://127.0.0.1:${port}`, { ca, ALPNProtocols: ['h2'] })
+      session.on('error', () => {})
+      onTestFinished(() => session.destroy())
+      return session
+    }
+    let session = open()
     let status: unknown
-    for (let count = 0; count < times; count++) {
+    for (let count = 1; count <= times; count++) {
       const call = session.request({ ':method': 'POST', ':path': AGENT_PATH, ...metadata, ...headers })
       const [answer] = (await once(call, 'response')) as [Record<string, unknown>]
       status = answer['grpc-status']
       call.close()
+      if (count % MAX_STREAMS_AT_ONCE === 0) session = open()
     }
     return status
   }

@@ -29,6 +29,8 @@ import type { FrontMetrics } from './metrics.ts'
 
 /** A kube-apiserver opens one call on each connection; later clients may share a connection between some. */
 export const MAX_CALLS_PER_FRONT_CONNECTION = 128
+/** Calls on one connection that a client who may not use the front is refused; then the connection is cut. */
+export const MAX_REFUSED_CALLS = 16
 /** Bytes the control plane may have under way on one connection; the socket below is on this machine. */
 export const GRPC_FRONT_WINDOW_BYTES = 1024 * 1024
 /** Bytes that wait for the edge before the call is held up, which on a call of its own hurts nobody else. */
@@ -66,10 +68,15 @@ export class GrpcFront {
       )
     const session = net.watch(openSession(socket), 'connection', () => socket.destroy())
     session.on('error', (error) => logger.debug({ err: error }, 'http/2 session of a front broke'))
+    let refused = 0
     session.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
       net.watch(stream, 'stream', () => stream.close(constants.NGHTTP2_INTERNAL_ERROR))
-      if (refusal !== undefined) refuse(stream, GrpcCode.permissionDenied, refusal)
-      else if (headers[constants.HTTP2_HEADER_PATH] !== PROXY_PATH)
+      stream.on('error', () => {})
+      if (refusal !== undefined) {
+        refused += 1
+        if (refused > MAX_REFUSED_CALLS) session.destroy()
+        else refuse(stream, GrpcCode.permissionDenied, refusal)
+      } else if (headers[constants.HTTP2_HEADER_PATH] !== PROXY_PATH)
         refuse(stream, GrpcCode.unimplemented, `this front serves ${PROXY_PATH} only`)
       else this.#serveCall(stream, source)
     })
@@ -151,7 +158,6 @@ function refuse(
   code: typeof GrpcCode.permissionDenied | typeof GrpcCode.unimplemented,
   message: string,
 ): void {
-  stream.on('error', () => {})
   stream.respond(
     { ':status': 200, 'content-type': GRPC_CONTENT_TYPE, ...statusTrailers(code, message) },
     { endStream: true },

@@ -7,6 +7,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import type { Socket } from 'node:net'
+import { TokenBucket } from '../../runtime/token-bucket.ts'
 import type { HubConnection, OpenConnection } from './connection.ts'
 import { headRefusal } from './head-refusal.ts'
 import { type HubRequest, type HubResponse, refusalResponse, responseHeaders } from './http-message.ts'
@@ -15,6 +16,10 @@ import { readBody } from './request-body.ts'
 
 /** An edge asks for one thing after the other. */
 export const MAX_STREAMS_PER_CONNECTION = 8
+/** Streams a client may open on one connection per second, over time. Each costs a request's work, also if it is reset at once. */
+export const MAX_STREAMS_PER_SECOND = 20
+/** The same at once. */
+export const MAX_STREAMS_AT_ONCE = 100
 /** Memory of one connection's buffers and header tables, in megabytes, the unit of the library. */
 export const MAX_SESSION_MEGABYTES = 1
 /** Streams a client may open beyond the allowed number, or break in the opening, before it is thrown out. */
@@ -31,11 +36,17 @@ export function serveHttp2(connection: HubConnection, settings: HttpSettings): O
   let isDraining = false
   const end = (): void => endSession(session, socket, settings)
   let cancelIdleLimit = clock.schedule(times.headMs, end)
+  const opened = new TokenBucket(MAX_STREAMS_PER_SECOND, clock.monotonicMs(), MAX_STREAMS_AT_ONCE)
   session.on('stream', (...[stream, headers, , rawHeaders]: StreamEvent) => {
     net.watch(stream, 'stream', () => stream.close(constants.NGHTTP2_INTERNAL_ERROR))
+    stream.on('error', (error) => logger.debug({ err: error }, 'stream broke'))
+    if (!opened.take(clock.monotonicMs())) {
+      logger.debug({ address: connection.peer.address }, 'a client opens streams too fast; its connection was cut')
+      session.destroy()
+      return
+    }
     cancelIdleLimit()
     streams++
-    stream.on('error', (error) => logger.debug({ err: error }, 'stream broke'))
     stream.once('close', () => {
       streams--
       if (streams > 0 || socket.destroyed) return
