@@ -1,6 +1,6 @@
 /** An HTTP server beside the main work of a process, for few and brief requests: nobody can hold its places or fill its memory. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { ConnectionPlaces } from './connection-places.ts'
+import { holdPlaces } from './connection-places.ts'
 import type { SafetyNet } from './safety-net.ts'
 
 /** How often the limits of time are looked at, and so how far they may be exceeded. Node's own interval is longer than they are. */
@@ -54,7 +54,7 @@ export function createBoundedHttp({ limits, net, connectionCut, serve }: Bounded
       response.end(refusal.text)
     }),
   )
-  new ConnectionPlaces(limits.maxConnections, connectionCut ?? (() => {})).watch(server)
+  holdPlaces(server, limits.maxConnections, connectionCut ?? (() => {}))
   return server
 }
 

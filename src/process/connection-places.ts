@@ -5,31 +5,31 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-export class ConnectionPlaces {
+/** Must be called before the server takes its first connection. `cut` hears of every connection that had to go. */
+export function holdPlaces(server: Server, max: number, cut: () => void): void {
+  const places = new ConnectionPlaces(max, cut)
+  server.prependListener('connection', (socket: Socket) => places.take(socket))
+  server.prependListener('request', (request, response) => places.asked(request, response))
+}
+
+class ConnectionPlaces {
   readonly #max: number
   readonly #cut: () => void
   /** With the answers that are not sent yet; who asked last stands last. */
   readonly #connections = new Map<Socket, Set<ServerResponse>>()
 
-  /** `cut` hears of every connection that had to go. */
   constructor(max: number, cut: () => void) {
     this.#max = max
     this.#cut = cut
   }
 
-  /** Before the server takes its first connection. */
-  watch(server: Server): void {
-    server.prependListener('connection', (socket: Socket) => this.#take(socket))
-    server.prependListener('request', (request, response) => this.#asked(request, response))
-  }
-
-  #take(socket: Socket): void {
+  take(socket: Socket): void {
     this.#connections.set(socket, new Set())
     socket.once('close', () => this.#connections.delete(socket))
     if (this.#connections.size > this.#max) this.#makeRoom()
   }
 
-  #asked({ socket }: IncomingMessage, response: ServerResponse): void {
+  asked({ socket }: IncomingMessage, response: ServerResponse): void {
     const answers = this.#connections.get(socket)
     if (answers === undefined) return
     this.#connections.delete(socket)
