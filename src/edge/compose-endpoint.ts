@@ -165,7 +165,7 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
 }
 
 function composeFilters(
-  { settings, dataDir, registry, logger: all }: ComposeEndpointOptions,
+  { settings, dataDir, clock, registry, logger: all }: ComposeEndpointOptions,
   endpoint: () => FilterEndpoint | undefined,
   tokenNamespace: () => string | undefined,
 ) {
@@ -179,6 +179,7 @@ function composeFilters(
     before: () => viewFile.before,
     settings: settings.filters,
     metrics: createFilterMetrics(registry),
+    clock,
     logger,
   })
   return { filters, viewFile }

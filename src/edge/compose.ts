@@ -138,12 +138,12 @@ function whereAllowed(own: OwnInterface, logger: Logger): Part {
 }
 
 function composeForwards(options: EdgeNetworkOptions, links: EdgeLinks): readonly Forwards[] {
-  const { bindAddress, forwards, logger, net, registry } = options
+  const { bindAddress, forwards, clock, logger, net, registry } = options
   if (bindAddress === undefined) return []
   const warning = advertiseWarning(bindAddress)
   if (warning !== undefined) logger.warn({ bindAddress }, warning)
   const open: OpenStream = (header, signal) => links.open(header, signal)
-  return [new Forwards({ forwards, bindAddress, open, logger, net, registry })]
+  return [new Forwards({ forwards, bindAddress, open, clock, logger, net, registry })]
 }
 
 async function composeOwnEndpoint(options: EdgeNetworkOptions, links: EdgeLinks): Promise<EdgeEndpoint | undefined> {

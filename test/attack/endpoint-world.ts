@@ -226,6 +226,7 @@ async function theEndpoint(api: URL, pki: Pki, nodePair: CertificatePair, wishes
     hubNamespace: 'causeway-system',
     settings: { disabled: [] },
     metrics: createFilterMetrics(registry),
+    clock: systemClock,
     logger,
   })
   const endpoint = new Endpoint({

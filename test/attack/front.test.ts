@@ -5,6 +5,7 @@ import { connect as connectTls } from 'node:tls'
 import { describe, expect, it, vi } from 'vitest'
 import { CONNECT_HEAD_TIMEOUT_MS } from '../../src/hub/fronts/connect-connection.ts'
 import { MAX_CONNECT_HEAD_BYTES } from '../../src/hub/fronts/connect-head.ts'
+import { FAILED_FRONT_DIALS_LOG_BURST } from '../../src/hub/fronts/front-dials.ts'
 import { FRONT_HANDSHAKE_TIMEOUT_MS } from '../../src/hub/fronts/front-tls.ts'
 import type { RouteDialer } from '../../src/hub/routing/route-dialer.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
@@ -147,6 +148,22 @@ describe('too many', () => {
     await eventually(() => expect(first.received).toMatch(/^HTTP\/1\.1 504 timeout: late/))
     await ask()
     await eventually(() => expect(dial).toHaveBeenCalledTimes(3))
+  })
+})
+
+describe('dials that fail by the hundred', () => {
+  it('fill no log, and are all counted', async () => {
+    const front = await startFront({ dial: () => Promise.reject(new OpenError('no-route', 'nobody has that address')) })
+    const total = FAILED_FRONT_DIALS_LOG_BURST + 50
+    for (let count = 0; count < total; count++) {
+      const client = await front.dial()
+      client.socket.write(CONNECT_EDGE)
+      await eventually(() => expect(client.hasEnded).toBe(true))
+      client.socket.destroy()
+    }
+    expect(await front.count('causeway_hub_front_dials_total', { code: 'no-route' })).toBe(total)
+    const lines = front.log.filter(({ msg }) => msg === 'not connected for the control plane')
+    expect(lines).toHaveLength(FAILED_FRONT_DIALS_LOG_BURST)
   })
 })
 

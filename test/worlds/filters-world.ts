@@ -24,6 +24,7 @@ export class FilterWorld {
       hubNamespace: 'causeway-system',
       settings: { disabled: [] },
       metrics: createFilterMetrics(this.registry),
+      clock: new ManualClock(),
       logger: createLogger({ level: 'debug', format: 'json', clock: new ManualClock(), destination }),
       ...options,
     })

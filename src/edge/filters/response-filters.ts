@@ -4,6 +4,8 @@
  * lists anew; and so does one that is resumed with what another view has shown.
  */
 import type { WireError } from '../../protobuf/wire-error.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { LineLimit } from '../../telemetry/line-limit.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { type BodyFormat, bodyFormat } from './body-format.ts'
 import { Components } from './component.ts'
@@ -23,6 +25,11 @@ import type { WatchBody } from './watch-body.ts'
 import { WatchBodyFilter } from './watch-body-filter.ts'
 import { WholeBodyFilter } from './whole-body-filter.ts'
 
+/** Lines in the log about answers that no filter could read, per second: clients choose what they ask for. */
+export const UNFILTERED_ANSWERS_LOGGED_PER_SECOND = 1
+/** How many of these lines may follow one another at once. */
+export const UNFILTERED_ANSWERS_LOG_BURST = 20
+
 export interface ResponseFiltersOptions {
   /** Where clients on this node are sent; undefined while there is no such place, and nothing is rewritten then. */
   readonly endpoint: () => FilterEndpoint | undefined
@@ -34,6 +41,7 @@ export interface ResponseFiltersOptions {
   readonly before?: () => ViewBefore
   readonly settings: FilterSettings
   readonly metrics: FilterMetrics
+  readonly clock: Clock
   readonly logger: Logger
   /** Others than those of the one list, and less memory than there is: for tests. */
   readonly filters?: readonly ObjectFilter[]
@@ -54,6 +62,7 @@ export class ResponseFilters {
   readonly #watches: RunningWatches
   readonly #memory: Shares<HeldMemory>
   readonly #views: Shares<ViewMemory>
+  readonly #lines: LineLimit
   #settings: FilterSettings
 
   constructor(options: ResponseFiltersOptions) {
@@ -65,6 +74,7 @@ export class ResponseFilters {
     this.#memory = { verified: new HeldMemory(maxHeldBytes), claimed: new HeldMemory(maxHeldBytes) }
     this.#views = { verified: new ViewMemory(maxViews), claimed: new ViewMemory(maxViews) }
     this.#settings = options.settings
+    this.#lines = new LineLimit(options.clock, UNFILTERED_ANSWERS_LOGGED_PER_SECOND, UNFILTERED_ANSWERS_LOG_BURST)
   }
 
   /** undefined: the answer is no business of any filter. */
@@ -192,6 +202,8 @@ export class ResponseFilters {
   #unfiltered({ verb, resource, component }: FilterSubject, reason: UnfilteredReason, err?: WireError): undefined {
     this.#options.metrics.unfiltered(reason)
     const { logger } = this.#options
-    logger.warn({ verb, resource: resource.resource, component, reason, err }, 'an answer passed the filters as it was')
+    const fields = { verb, resource: resource.resource, component, reason, err }
+    const admitted = this.#lines.admit()
+    if (admitted !== undefined) logger.warn({ ...fields, ...admitted }, 'an answer passed the filters as it was')
   }
 }

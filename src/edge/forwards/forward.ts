@@ -3,9 +3,12 @@
  * none, a client is reset at once instead of being left to wait. The client's first bytes travel with the open, so a
  * connection costs no round trip of its own.
  */
+
 import { createServer, type Server, type Socket } from 'node:net'
 import { type ListenAddress, listen } from '../../network/listen.ts'
 import type { SafetyNet } from '../../process/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { LineLimit } from '../../telemetry/line-limit.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { OpenError, openErrorFrom } from '../../tunnel/open-error.ts'
 import type { OutgoingOpen } from '../../tunnel/outgoing.ts'
@@ -19,12 +22,18 @@ export const MAX_FORWARD_CONNECTIONS = 4_096
 /** Connections of one forward that have no answer yet, so that a target that hangs cannot take all of them. */
 export const MAX_FORWARD_OPENS = 512
 
+/** Lines in the log about connections that got nowhere, per second; any program on the node can cause them. */
+export const REFUSED_CONNECTIONS_LOGGED_PER_SECOND = 1
+/** How many of these lines may follow one another at once. */
+export const REFUSED_CONNECTIONS_LOG_BURST = 20
+
 /** Opens a stream towards the cloud; rejects with an `OpenError`. */
 export type OpenStream = (header: OpenHeader, signal: AbortSignal) => Promise<OutgoingOpen>
 
 export interface ForwardOptions extends ForwardSpec {
   readonly bindAddress: string
   readonly open: OpenStream
+  readonly clock: Clock
   readonly logger: Logger
   readonly net: SafetyNet
   readonly metrics: ForwardMetrics
@@ -44,6 +53,7 @@ export class Forward {
   readonly #options: ForwardOptions
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
+  readonly #lines: LineLimit
   #address: ListenAddress
   #opening = 0
   #problem: string | undefined
@@ -52,7 +62,8 @@ export class Forward {
     this.#options = options
     this.#address = { host: options.bindAddress, port: options.localPort }
     const settings = { allowHalfOpen: true, noDelay: true, keepAlive: true }
-    const { net } = options
+    const { net, clock } = options
+    this.#lines = new LineLimit(clock, REFUSED_CONNECTIONS_LOGGED_PER_SECOND, REFUSED_CONNECTIONS_LOG_BURST)
     this.#server = createServer(settings, (socket) => {
       net.watch(socket, 'connection')
       net.guard('connection', () => void socket.destroy())(() => this.#serve(socket))
@@ -141,12 +152,13 @@ export class Forward {
     this.#complain(`${limit}; more are not taken`, 'limit')
   }
 
-  /** A client that tries again and again fills no log: the same problem is told once. */
+  /** A client that tries again and again fills no log: the same problem is told once, and several not without end. */
   #complain(why: string, code: string): void {
     const { target, logger } = this.#options
     const fields = { target, localPort: this.#address.port, code, why }
-    if (this.#problem === why) logger.debug(fields, 'connection refused')
-    else logger.warn(fields, 'connection refused')
+    const admitted = this.#problem === why ? undefined : this.#lines.admit()
+    if (admitted === undefined) logger.debug(fields, 'connection refused')
+    else logger.warn({ ...fields, ...admitted }, 'connection refused')
     this.#problem = why
   }
 }

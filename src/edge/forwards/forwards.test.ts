@@ -4,9 +4,10 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { LinkWorld } from '../../../test/worlds/edge-link-world.ts'
 import { loudNet } from '../../../test/worlds/loud-net.ts'
 import { collectText, settled } from '../../../test/worlds/yamux-drivers.ts'
+import { OpenError } from '../../tunnel/open-error.ts'
 import { OPEN_WAIT_MS } from '../link/edge-links.ts'
 import type { OpenStream } from './forward.ts'
-import { Forward } from './forward.ts'
+import { Forward, REFUSED_CONNECTIONS_LOG_BURST } from './forward.ts'
 import { createForwardMetrics } from './forward-metrics.ts'
 import { Forwards } from './forwards.ts'
 
@@ -27,6 +28,7 @@ async function startForward(limits: { maxConnections?: number; maxOpens?: number
     localPort: 0,
     bindAddress: loopback,
     open: async (header, signal) => await links.open(header, signal),
+    clock: world.clock,
     logger,
     metrics: createForwardMetrics(registry),
     ...limits,
@@ -133,6 +135,15 @@ describe('a forward', () => {
     await expect.poll(() => forward.status.connections).toBe(0)
   })
 
+  it('fills no log with problems that take turns', async () => {
+    let asked = 0
+    const open = (): Promise<never> => Promise.reject(new OpenError('refused', `problem ${asked++}`))
+    const { forward } = await startForward({ open })
+    for (let count = 0; count < REFUSED_CONNECTIONS_LOG_BURST + 10; count++) await endOf(client(forward))
+    const told = world.lines.filter(({ msg, level }) => msg === 'connection refused' && level === 'warn')
+    expect(told).toHaveLength(REFUSED_CONNECTIONS_LOG_BURST)
+  })
+
   it('takes no more connections than its limits', async () => {
     const { forward } = await startForward({ maxConnections: 2, maxOpens: 1 })
     const opens: (() => void)[] = []
@@ -162,6 +173,7 @@ describe('forwards', () => {
       forwards: [{ target: 'a:1', localPort: 0 }],
       bindAddress: loopback,
       open: async (header, signal) => await links.open(header, signal),
+      clock: world.clock,
       logger,
       registry,
     })
@@ -177,6 +189,7 @@ describe('forwards', () => {
       forwards,
       bindAddress: loopback,
       open: async () => await Promise.reject(new Error('no')),
+      clock: world.clock,
       logger,
       registry,
     })

@@ -1,7 +1,9 @@
 /** All forwards of an edge as one part of its process. Either all listen or none does. */
+
 import type { Registry } from 'prom-client'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { SafetyNet } from '../../process/safety-net.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
 import { Forward, type ForwardStatus, type OpenStream } from './forward.ts'
 import { createForwardMetrics } from './forward-metrics.ts'
@@ -12,6 +14,7 @@ export interface ForwardsOptions {
   /** An address of this machine, or one that was put there before. */
   readonly bindAddress: string
   readonly open: OpenStream
+  readonly clock: Clock
   readonly logger: Logger
   readonly net: SafetyNet
   readonly registry: Registry
@@ -21,9 +24,9 @@ export class Forwards implements Part {
   readonly name = 'forwards'
   readonly #forwards: readonly Forward[]
 
-  constructor({ forwards, bindAddress, open, logger, net, registry }: ForwardsOptions) {
+  constructor({ forwards, bindAddress, open, clock, logger, net, registry }: ForwardsOptions) {
     const metrics = createForwardMetrics(registry)
-    const shared = { bindAddress, open, net, metrics, logger: componentLogger(logger, 'edge/forwards') }
+    const shared = { bindAddress, open, clock, net, metrics, logger: componentLogger(logger, 'edge/forwards') }
     this.#forwards = forwards.map((spec) => new Forward({ ...spec, ...shared }))
   }
 

@@ -1,10 +1,16 @@
-/** The dials of one front: bounded in number and time, each with a line in the log and a count. */
+/** The dials of one front: bounded in number and time, each with a count, and with a line in the log as long as there are not too many. */
 import type { Clock } from '../../runtime/clock.ts'
+import { LineLimit } from '../../telemetry/line-limit.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import { type Destination, formatDestination } from '../routing/destination.ts'
 import type { DialedRoute, RouteDialer } from '../routing/route-dialer.ts'
 import type { FrontMetrics } from './metrics.ts'
+
+/** Lines in the log about dials that failed, per second: users of the control plane cause them, as many as they like. */
+export const FAILED_FRONT_DIALS_LOGGED_PER_SECOND = 10
+/** How many of these lines may follow one another at once. */
+export const FAILED_FRONT_DIALS_LOG_BURST = 100
 
 export interface FrontDialsOptions {
   /** The value of the label `front`. */
@@ -20,10 +26,12 @@ export interface FrontDialsOptions {
 
 export class FrontDials {
   readonly #options: FrontDialsOptions
+  readonly #lines: LineLimit
   #pending = 0
 
   constructor(options: FrontDialsOptions) {
     this.#options = options
+    this.#lines = new LineLimit(options.clock, FAILED_FRONT_DIALS_LOGGED_PER_SECOND, FAILED_FRONT_DIALS_LOG_BURST)
   }
 
   /** Resolves once the far end has connected; rejects with an `OpenError`. */
@@ -42,7 +50,8 @@ export class FrontDials {
       if (!(error instanceof OpenError)) throw error
       metrics.dials.inc({ front, code: error.code })
       const told = { ...this.#told(destination, source), code: error.code, reason: error.message }
-      logger.info(told, 'not connected for the control plane')
+      const admitted = this.#lines.admit()
+      if (admitted !== undefined) logger.info({ ...told, ...admitted }, 'not connected for the control plane')
       throw error
     } finally {
       this.#pending -= 1

@@ -2,6 +2,7 @@
  * The konnectivity front: the control plane opens a call for each connection it wants, over plain HTTP/2. What a
  * kube-apiserver's EgressSelectorConfiguration calls `GRPC`, on a unix socket.
  */
+
 import {
   constants,
   type IncomingHttpHeaders,
@@ -13,6 +14,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { SafetyNet } from '../../process/safety-net.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { LineLimit } from '../../telemetry/line-limit.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { GRPC_CONTENT_TYPE, GrpcCode, statusTrailers } from '../../tunnel/grpc/status.ts'
 import { GrpcPacketPort } from '../../tunnel/konnectivity/packet-port.ts'
@@ -25,6 +27,7 @@ import type { RouteDialer } from '../routing/route-dialer.ts'
 import { FRONT_LINGER_MS } from './connect-connection.ts'
 import { FRONT_DIAL_TIMEOUT_MS, MAX_PENDING_FRONT_DIALS } from './connect-front.ts'
 import type { FrontClient, FrontConnection } from './front-client.ts'
+import { FAILED_FRONT_DIALS_LOG_BURST, FAILED_FRONT_DIALS_LOGGED_PER_SECOND } from './front-dials.ts'
 import type { FrontMetrics } from './metrics.ts'
 
 /** A kube-apiserver opens one call on each connection; later clients may share a connection between some. */
@@ -51,10 +54,12 @@ export class GrpcFront {
   /** The value of the label `front`. */
   static readonly label = 'grpc'
   readonly #options: GrpcFrontOptions
+  readonly #lines: LineLimit
   #pendingDials = 0
 
   constructor(options: GrpcFrontOptions) {
     this.#options = options
+    this.#lines = new LineLimit(options.clock, FAILED_FRONT_DIALS_LOGGED_PER_SECOND, FAILED_FRONT_DIALS_LOG_BURST)
   }
 
   /** A `FrontHandler`. */
@@ -107,7 +112,7 @@ export class GrpcFront {
     stream.respond({ ':status': 200, 'content-type': GRPC_CONTENT_TYPE }, { waitForTrailers: true })
   }
 
-  /** Rejects with an `OpenError`. Every dial leaves a line in the log and one count. */
+  /** Rejects with an `OpenError`. Every dial leaves one count, and a line in the log as long as there are not too many. */
   async #dial(address: string, source: string, signal: AbortSignal): Promise<Duplex> {
     const { clock, dialer, metrics, logger, dialTimeoutMs = FRONT_DIAL_TIMEOUT_MS } = this.#options
     const { maxPendingDials = MAX_PENDING_FRONT_DIALS } = this.#options
@@ -128,10 +133,9 @@ export class GrpcFront {
     } catch (error) {
       if (!(error instanceof OpenError)) throw error
       metrics.dials.inc({ front, code: error.code })
-      logger.info(
-        { front, source, address, code: error.code, reason: error.message },
-        'not connected for the control plane',
-      )
+      const admitted = this.#lines.admit()
+      const told = { front, source, address, code: error.code, reason: error.message }
+      if (admitted !== undefined) logger.info({ ...told, ...admitted }, 'not connected for the control plane')
       throw error
     } finally {
       this.#pendingDials -= 1

@@ -63,6 +63,7 @@ async function startEdge(
     forwards: [{ target: 'kube-apiserver', localPort: 0 }],
     bindAddress: loopback,
     open: async (header, signal) => await links.open(header, signal),
+    clock,
     logger,
     registry,
   })
