@@ -64,12 +64,13 @@ describe('what others set off', () => {
     let nowMs = 0
     const clock = Object.assign(new ManualClock(), { monotonicMs: () => nowMs })
     await nextTurn()
-    const waits = (): boolean => turnFor(clock) !== undefined
-    expect(waits()).toBe(false)
-    nowMs = TURN_MS - 1
-    expect(waits()).toBe(false)
-    nowMs = TURN_MS
-    expect(waits()).toBe(true)
+    const turns = Array.from({ length: 4 }, () => {
+      const turn = turnFor(clock)
+      nowMs += TURN_MS / 2
+      return turn
+    })
+    expect(turns.map((turn) => turn !== undefined)).toEqual([false, false, true, true])
+    for (const turn of turns) await turn
     await nextTurn()
     expect(turnFor(clock)).toBeUndefined()
   })

@@ -13,8 +13,8 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** When the work of this turn of the event loop began; undefined where nobody has begun any. */
-let begunMs: number | undefined
+/** When the work of this turn of the event loop began, by whose clock; undefined where nobody has begun any. */
+let begun: { readonly clock: Clock; readonly atMs: number } | undefined
 
 /**
  * For work of some length that others set off, a request for instance: nothing to wait for while this turn of the event loop
@@ -22,14 +22,15 @@ let begunMs: number | undefined
  */
 export function turnFor(clock: Clock): Promise<void> | undefined {
   const nowMs = clock.monotonicMs()
-  if (begunMs === undefined) {
-    begunMs = nowMs
+  if (begun?.clock !== clock) {
+    const mine = { clock, atMs: nowMs }
+    begun = mine
     setImmediate(() => {
-      begunMs = undefined
+      if (begun === mine) begun = undefined
     })
     return undefined
   }
-  return nowMs - begunMs < TURN_MS ? undefined : new Turns(clock).next()
+  return nowMs - begun.atMs < TURN_MS ? undefined : new Turns(clock).next()
 }
 
 interface Waiting {

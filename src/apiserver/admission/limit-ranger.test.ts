@@ -16,7 +16,7 @@ describe('LimitRanger', () => {
   it('tells which defaults it gave', async () => {
     const world = range({ type: 'Container', default: { memory: '1Gi', cpu: '1' }, defaultRequest: { cpu: '100m' } })
     const object = pod({}, { requests: { cpu: '1' }, limits: { cpu: '1' } })
-    await new LimitRanger(world, new ManualClock()).admit(admissionRequest({ resource: 'pods', object }))
+    void new LimitRanger(world, new ManualClock()).admit(admissionRequest({ resource: 'pods', object }))
     expect(object.metadata?.annotations).toEqual({
       'kubernetes.io/limit-ranger':
         'LimitRanger plugin set: cpu request for container c0; cpu, memory limit for container c0; memory limit for container c1',
@@ -36,7 +36,7 @@ describe('LimitRanger', () => {
     const object = pod({ limits: { cpu: '2' } })
     const update = (subresource: string) =>
       admissionRequest({ resource: 'pods', operation: 'UPDATE', subresource, object, old: object })
-    await plugin.validate(update(''))
+    void plugin.validate(update(''))
     expect(() => plugin.validate(update('resize'))).toThrow('maximum cpu usage per Container is 1, but limit is 2')
   })
 
@@ -48,7 +48,7 @@ describe('LimitRanger', () => {
       'minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 1Mi',
     )
     const old = { ...object, metadata: { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
-    await plugin.validate(admissionRequest({ resource, operation: 'UPDATE', object, old }))
+    void plugin.validate(admissionRequest({ resource, operation: 'UPDATE', object, old }))
   })
 
   it.each([

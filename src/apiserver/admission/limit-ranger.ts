@@ -49,7 +49,7 @@ export class LimitRanger implements AdmissionPlugin {
   *#check(request: AdmissionRequest, object: KubeObject): Steps<void> {
     const ranges = yield* this.#limitsFor(request, object)
     if (ranges.length === 0) return
-    const pod = concerns(request, PODS) ? podTotalsOf(object, ranges.flat()) : undefined
+    const pod = concerns(request, PODS) ? yield* podTotalsOf(object, ranges.flat()) : undefined
     const claimed = totalsOf(struct(struct(object, 'spec'), 'resources'), 'requests')
     for (const limits of ranges) {
       const broken: string[] = []
@@ -137,20 +137,20 @@ interface PodTotals {
 
 const nothing: LimitedAmounts = { requests: new Map(), limits: new Map() }
 
-/** As far as the limits ask for it. */
-function podTotalsOf(pod: KubeObject, limits: readonly Limit[]): PodTotals {
+/** As far as the limits ask for it. With stops: it may name thousands of resources. */
+function* podTotalsOf(pod: KubeObject, limits: readonly Limit[]): Steps<PodTotals> {
   const isWholeLimited = limits.some(({ type }) => type === 'Pod')
   const spec = struct(pod, 'spec')
-  const containers = [...structs(spec, 'containers'), ...structs(spec, 'initContainers')]
-  return {
-    containers: containers.map((container) => ({
-      requests: totalsOf(struct(container, 'resources'), 'requests'),
-      limits: totalsOf(struct(container, 'resources'), 'limits'),
-    })),
-    whole: isWholeLimited
-      ? { requests: specifiedPodTotals(pod, 'requests'), limits: specifiedPodTotals(pod, 'limits') }
-      : nothing,
+  const containers: LimitedAmounts[] = []
+  for (const container of [...structs(spec, 'containers'), ...structs(spec, 'initContainers')]) {
+    const resources = struct(container, 'resources')
+    containers.push({ requests: totalsOf(resources, 'requests'), limits: totalsOf(resources, 'limits') })
+    yield
   }
+  if (!isWholeLimited) return { containers, whole: nothing }
+  const requests = specifiedPodTotals(pod, 'requests')
+  yield
+  return { containers, whole: { requests, limits: specifiedPodTotals(pod, 'limits') } }
 }
 
 function* podBreaches({ type, min, max, ratio }: Limit, pod: PodTotals): Steps<string[]> {

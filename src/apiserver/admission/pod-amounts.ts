@@ -22,11 +22,14 @@ export function specifiedPodTotals(pod: KubeObject, kind: AmountKind): Map<strin
   )
 }
 
-/** As it is charged: a resize that is under way counts as the larger of both sizes, and the overhead counts too. */
-export function chargedPodTotals(pod: KubeObject, kind: AmountKind): Map<string, Total> {
+/**
+ * As it is charged, of all resources or of these: a resize that is under way counts as the larger of both sizes, and the
+ * overhead counts too.
+ */
+export function chargedPodTotals(pod: KubeObject, kind: AmountKind, resources?: readonly string[]): Map<string, Total> {
   const spec = struct(pod, 'spec') ?? {}
-  const totals = withPodLevel(spec, kind, sumOf(spec, actuatedTotals(pod, kind)))
-  for (const [name, overhead] of totalsOf(spec, 'overhead')) {
+  const totals = withPodLevel(spec, kind, sumOf(spec, actuatedTotals(pod, kind, resources)), resources)
+  for (const [name, overhead] of totalsOf(spec, 'overhead', resources)) {
     // What is not limited stays unlimited.
     const isCharged = kind === 'requests' || (totals.get(name) ?? NOTHING).nano !== 0n
     if (isCharged) addTotal(totals, name, overhead)
@@ -53,25 +56,29 @@ function sumOf(spec: Fields, totalsOfContainer: TotalsOfContainer): Map<string, 
   return running
 }
 
-function withPodLevel(spec: Fields, kind: AmountKind, totals: Map<string, Total>): Map<string, Total> {
-  for (const [name, total] of totalsOf(struct(spec, 'resources'), kind)) {
-    if (podLevelResources.includes(name)) totals.set(name, total)
-  }
+function withPodLevel(
+  spec: Fields,
+  kind: AmountKind,
+  totals: Map<string, Total>,
+  wanted: readonly string[] = podLevelResources,
+): Map<string, Total> {
+  const resources = podLevelResources.filter((resource) => wanted.includes(resource))
+  for (const [name, total] of totalsOf(struct(spec, 'resources'), kind, resources)) totals.set(name, total)
   return totals
 }
 
-function actuatedTotals(pod: KubeObject, kind: AmountKind): TotalsOfContainer {
+function actuatedTotals(pod: KubeObject, kind: AmountKind, resources?: readonly string[]): TotalsOfContainer {
   const status = struct(pod, 'status')
   const pending = structs(status, 'conditions').find((condition) => text(condition, 'type') === 'PodResizePending')
   const isInfeasible = text(pending, 'reason') === 'Infeasible'
   const statuses = statusesByName(status)
   return (container) => {
-    const wanted = totalsOf(struct(container, 'resources'), kind)
+    const wanted = totalsOf(struct(container, 'resources'), kind, resources)
     const own = statuses.get(text(container, 'name'))
-    const resources = struct(own, 'resources')
-    if (resources === undefined) return wanted
-    const actual = totalsOf(resources, kind)
-    if (kind === 'requests') raiseTotals(actual, totalsOf(own, 'allocatedResources'))
+    const reported = struct(own, 'resources')
+    if (reported === undefined) return wanted
+    const actual = totalsOf(reported, kind, resources)
+    if (kind === 'requests') raiseTotals(actual, totalsOf(own, 'allocatedResources', resources))
     if (isInfeasible) return actual
     raiseTotals(wanted, actual)
     return wanted

@@ -44,7 +44,7 @@ export class PodResizeValidator implements AdmissionPlugin {
 
 function lackingOn(node: KubeObject, pod: KubeObject): string[] {
   const offered = totalsOf(struct(node, 'status'), 'allocatable')
-  const wanted = chargedPodTotals(pod, 'requests')
+  const wanted = chargedPodTotals(pod, 'requests', ['cpu', 'memory'])
   const units = { cpu: inMilli, memory: (nano: bigint) => nano / nanoPerUnit }
   return (['cpu', 'memory'] as const).flatMap((name) => {
     const [{ nano: want }, { nano: have }] = [wanted.get(name) ?? NOTHING, offered.get(name) ?? NOTHING]

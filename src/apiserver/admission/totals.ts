@@ -3,8 +3,8 @@
  * a namespace thousands of pods. A sum is printed in the family of suffixes of its first amount that is not zero, as the
  * API server does: texts in refusals depend on it.
  */
-import type { Fields } from '../kinds/fields.ts'
-import { quantities, quantityInNano } from '../kinds/quantities.ts'
+import { type Fields, struct } from '../kinds/fields.ts'
+import { quantity, quantityInNano } from '../kinds/quantities.ts'
 import { canonical, printInFamily } from './amounts.ts'
 
 export class Total {
@@ -54,9 +54,14 @@ export const NOTHING = Total.of('0')
 /** By resource. */
 export type Totals = ReadonlyMap<string, Total>
 
-/** The amounts in a map of resources. */
-export function totalsOf(parent: Fields | undefined, name: string): Map<string, Total> {
-  return new Map(quantities(parent, name).map(([resource, quantity]) => [resource, Total.of(quantity)]))
+/** The amounts in a map of resources; of these alone, where some are named. */
+export function totalsOf(parent: Fields | undefined, name: string, resources?: readonly string[]): Map<string, Total> {
+  const map = struct(parent, name) ?? {}
+  const totals = new Map<string, Total>()
+  for (const resource of resources ?? Object.keys(map)) {
+    if (Object.hasOwn(map, resource)) totals.set(resource, Total.of(quantity(map, resource) ?? '0'))
+  }
+  return totals
 }
 
 export function addTotal(sums: Map<string, Total>, name: string, total: Total): void {

@@ -11,8 +11,8 @@ import type { Logger } from '../../telemetry/logger.ts'
 import { FairQueue } from './fair-queue.ts'
 import type { HeavyMessage, HeavyResult, HeavyTask } from './heavy-task.ts'
 
-/** What one task may take. The worst objects that are let in take a second on a slow core. */
-export const HEAVY_TASK_MS = 5_000
+/** What one task may take. The worst objects that are let in take a second; a machine may have other things to do. */
+export const HEAVY_TASK_MS = 10_000
 /** For a thread to begin, on a machine that has other things to do. */
 export const HEAVY_THREAD_START_MS = 30_000
 /** Tasks of all callers that wait for one thread; each holds a body of some megabytes. */

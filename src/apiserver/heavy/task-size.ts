@@ -30,6 +30,7 @@ export function isShort(task: HeavyTask): boolean {
     case 'row':
       return isShortJson(task.json)
     default:
+      // The documents of all groups.
       return false
   }
 }

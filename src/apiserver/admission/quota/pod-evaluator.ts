@@ -1,6 +1,6 @@
 /** Pods are counted while they run, and with them what they ask for. */
 import type { KubeObject } from '../../../kube/objects.ts'
-import { struct, structs, text } from '../../kinds/fields.ts'
+import { type Fields, has, struct, structs, text } from '../../kinds/fields.ts'
 import { PODS } from '../lookup.ts'
 import { chargedPodTotals } from '../pod-amounts.ts'
 import { type Total, type Totals, totalsOf } from '../totals.ts'
@@ -8,6 +8,7 @@ import { type Counted, counting, countName, ONE, type QuotaEvaluator } from './e
 import { isTerminating, podScopes } from './scopes.ts'
 
 const requestsPrefix = 'requests.'
+const limitsPrefix = 'limits.'
 const deviceClassPrefix = 'deviceclass.resource.kubernetes.io/'
 const computeResources = ['cpu', 'memory', 'ephemeral-storage']
 /** A pod that does not say these could use any amount, so it must say them. */
@@ -45,7 +46,7 @@ const presence: Totals = new Map([[countName(PODS), ONE]])
 /** A pod that has ended uses nothing more, nor does one that should be gone but is held by somebody. */
 function usageOf(pod: KubeObject): Pick<Counted, 'usage' | 'later'> {
   if (['Failed', 'Succeeded'].includes(text(struct(pod, 'status'), 'phase'))) return { usage: presence }
-  const usage = new Map([...presence, ...charge(chargedPodTotals(pod, 'requests'), chargedPodTotals(pod, 'limits'))])
+  const usage = charge(chargedPodTotals(pod, 'requests'), chargedPodTotals(pod, 'limits', computeResources))
   const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata ?? {}
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return { usage }
   const afterMs = Date.parse(deletionTimestamp) + deletionGracePeriodSeconds * 1000
@@ -53,7 +54,7 @@ function usageOf(pod: KubeObject): Pick<Counted, 'usage' | 'later'> {
 }
 
 function charge(requests: Totals, limits: Totals): Map<string, Total> {
-  const charged = new Map([['pods', ONE]])
+  const charged = new Map([...presence, ['pods', ONE]])
   for (const [name, total] of requests) {
     if (computeResources.includes(name) || name.startsWith('hugepages-')) charged.set(name, total)
     else if (!isExtended(name)) continue
@@ -61,7 +62,7 @@ function charge(requests: Totals, limits: Totals): Map<string, Total> {
   }
   for (const name of computeResources) {
     const limit = limits.get(name)
-    if (limit !== undefined) charged.set(`limits.${name}`, limit)
+    if (limit !== undefined) charged.set(`${limitsPrefix}${name}`, limit)
   }
   return charged
 }
@@ -80,12 +81,17 @@ function silent(pod: KubeObject): ReadonlyMap<string, readonly string[]> {
   if (isPodLevel) return silentOnes
   for (const container of [...structs(spec, 'containers'), ...structs(spec, 'initContainers')]) {
     const resources = struct(container, 'resources')
-    const charged = charge(totalsOf(resources, 'requests'), totalsOf(resources, 'limits'))
-    for (const name of mustBeSpecified.filter((each) => !charged.has(each))) {
+    for (const name of mustBeSpecified.filter((each) => !isSpecified(resources, each))) {
       const others = silentOnes.get(name)
       if (others === undefined) silentOnes.set(name, [text(container, 'name')])
       else others.push(text(container, 'name'))
     }
   }
   return silentOnes
+}
+
+function isSpecified(resources: Fields | undefined, hardName: string): boolean {
+  const kind = hardName.startsWith(limitsPrefix) ? 'limits' : 'requests'
+  const resource = hardName.replace(limitsPrefix, '').replace(requestsPrefix, '')
+  return has(struct(resources, kind), resource)
 }

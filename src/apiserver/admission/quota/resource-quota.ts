@@ -62,6 +62,8 @@ export class ResourceQuota implements AdmissionPlugin {
     const present = yield* this.#quotasOf(evaluator, namespace)
     if (present.length === 0) return
     const counted = evaluator.counting.read(object)
+    // It may name thousands of resources.
+    yield
     const quotas = present.filter(({ scopes }) => matchesScopes(scopes, counted.scopes))
     yield* requireAmounts(quotas, evaluator, object, request)
     yield* this.#requireRoom(quotas, evaluator, counted, request)
@@ -138,6 +140,7 @@ function* requireAmounts(
 ): Steps<void> {
   const silent = evaluator.silent?.(object)
   if (silent === undefined || silent.size === 0) return
+  yield
   for (const { name, hard } of quotas) {
     const missing = [...silent.keys()].filter((each) => hard.has(each)).toSorted()
     if (missing.length > 0) {
