@@ -23,7 +23,7 @@ export const CONNECTION_CHECK_MS = 5_000
  */
 export const EARLY_ANSWER_LINGER_MS = 500
 /** Bytes of answers that wait for the client of one connection: some large lists. Its further requests wait until it has read. */
-export const MAX_UNSENT_BYTES_PER_CONNECTION = 16 * 1024 * 1024
+export const MAX_UNSENT_BYTES_PER_CONNECTION = 64 * 1024 * 1024
 /** The same of all connections of a listener. Beyond it all requests wait, and those who do not read are cut without delay. */
 export const MAX_UNSENT_ANSWER_BYTES = 256 * 1024 * 1024
 /** A connection with as much to read... */
