@@ -1,7 +1,7 @@
 /**
- * Opening a listener, with errors a person can act on.
+ * Opening a listener, with errors a person can act on, and closing it.
  */
-import { type AddressInfo, createServer, type Server } from 'node:net'
+import { type AddressInfo, createServer, Server } from 'node:net'
 
 export interface ListenAddress {
   readonly host: string
@@ -50,6 +50,16 @@ export function listen(server: Server, address: ListenAddress): Promise<ListenAd
       resolve({ host: bound.address, port: bound.port })
     })
   })
+}
+
+/**
+ * Takes no new connections, and resolves when those that are open have ended: they are the caller's to end. The `close` of
+ * Node's HTTP servers would cut those whose last answer is written and not read yet, and watch no timeouts any more.
+ */
+export async function closeListening(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => Server.prototype.close.call(server, () => resolve()))
+  // Ends what an HTTP server does beside listening.
+  server.close()
 }
 
 /**

@@ -192,6 +192,20 @@ describe('stopping the HealthServer', () => {
     await stopping
   })
 
+  it('lets an answer finish that is written and not read yet', async () => {
+    const { port, stop, registry } = await serve()
+    const values = new Gauge({ name: 'large', help: 'x'.repeat(4_000_000), registers: [registry] })
+    values.set(1)
+    const client = await open(port)
+    client.write('GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(10))
+    await once(client, 'readable')
+    const stopping = stop(never)
+    let received = ''
+    for await (const piece of client.setEncoding('latin1')) received += piece
+    expect(received.match(/\nlarge 1\n/g)).toHaveLength(10)
+    await stopping
+  })
+
   it('drops what is under way when the deadline passes', async () => {
     const { port, stop, health } = await serve()
     const asked = new Promise<void>((resolve) => {

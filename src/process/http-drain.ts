@@ -1,9 +1,10 @@
 /**
- * Closing an HTTP server without cutting anybody off and without waiting for anybody idle. Node's own `close` stops
- * enforcing the server's timeouts and waits for connections that never sent a request, so the sockets are followed here.
+ * Closing an HTTP server without cutting anybody off and without waiting for anybody idle: Node's own `close` does the one
+ * or the other, so the sockets are followed here.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { closeListening } from '../network/listen.ts'
 
 export class HttpDrain {
   readonly #server: Server
@@ -24,17 +25,12 @@ export class HttpDrain {
    */
   close(deadline: AbortSignal): Promise<void> {
     this.#draining = true
-    return new Promise((resolve, reject) => {
-      const destroyAll = (): void => this.#destroy(() => true)
-      this.#server.close((error) => {
-        deadline.removeEventListener('abort', destroyAll)
-        if (error === undefined) resolve()
-        else reject(error)
-      })
-      this.#destroy((unanswered) => unanswered === 0)
-      if (deadline.aborted) destroyAll()
-      else deadline.addEventListener('abort', destroyAll, { once: true })
-    })
+    const closed = closeListening(this.#server)
+    const destroyAll = (): void => this.#destroy(() => true)
+    this.#destroy((unanswered) => unanswered === 0)
+    if (deadline.aborted) destroyAll()
+    else deadline.addEventListener('abort', destroyAll, { once: true })
+    return closed.finally(() => deadline.removeEventListener('abort', destroyAll))
   }
 
   #follow(socket: Socket): void {

@@ -8,7 +8,7 @@ import { createServer, type Server } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { presentedCertificates } from '../../identity/peer.ts'
-import { type ListenAddress, listen } from '../../network/listen.ts'
+import { closeListening, type ListenAddress, listen } from '../../network/listen.ts'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { SafetyNet } from '../../process/safety-net.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -75,6 +75,7 @@ export class Listener implements Part {
   readonly #sockets = new Set<Socket>()
   /** HTTP/1.1: the last answer of each connection. */
   readonly #answers = new WeakMap<Socket, ServerResponse>()
+  readonly #upgraded = new WeakSet<Socket>()
   readonly #order: ServingOrder
   readonly #unsent: UnsentAnswers
   readonly #accounts = new WeakMap<Socket, UnsentAccount>()
@@ -210,8 +211,7 @@ export class Listener implements Part {
     const { upgrade, net } = this.#options
     if (upgrade === undefined) return
     server.on('upgrade', (...[request, socket, head]: UpgradeEvent) => {
-      // No more a connection that waits for its next request.
-      this.#answers.delete(socket)
+      this.#upgraded.add(socket)
       const guard = net.guard('request', () => void socket.destroy())
       const options = { clock: this.#options.clock, guard, unsent: this.#accountOf(socket) }
       const exchange = hasTooManyHeaders(request) ? undefined : upgradeOf([request, socket, head], options)
@@ -222,7 +222,7 @@ export class Listener implements Part {
 
   /** Asks clients to go elsewhere, waits for what is under way, and cuts the rest at the deadline. */
   async #stop(server: Server, deadline: AbortSignal): Promise<void> {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    const closed = closeListening(server)
     this.#isStopping = true
     for (const connection of this.#http2.values()) connection.close()
     for (const socket of this.#sockets) this.#closeAfterAnswer(socket)
@@ -234,11 +234,12 @@ export class Listener implements Part {
     await closed
   }
 
-  /** HTTP/1.1: clients keep their connections for the next request, and Node leaves those that are in use at the stop open. */
+  /** HTTP/1.1: clients keep their connections for the next request, and what was upgraded ends with its two ends. */
   #closeAfterAnswer(socket: Socket): void {
+    if (this.#http2.has(socket) || this.#upgraded.has(socket)) return
     const answer = this.#answers.get(socket)
     if (answer?.writableFinished === false) answer.once('finish', () => socket.destroySoon())
-    else if (answer !== undefined) socket.destroySoon()
+    else socket.destroySoon()
   }
 }
 
