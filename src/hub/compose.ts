@@ -135,7 +135,7 @@ export async function composeHub(given: HubOptions): Promise<ComposedHub> {
   const http = createHttpService({ routes, upgrade, call: agentCall(clusters), clock, logger, net })
   const nobody = await selfSignedIdentity(clock)
   const limits = new ConnectionLimits()
-  const shared = { choose, limits, metrics, logger, net, nobody }
+  const shared = { choose, limits, metrics, clock, logger, net, nobody }
   const listener = new HubListener({ ...shared, name: 'hub', address: options.listen, http, tunnel: sessions.accept })
   const joinListener = (address: ListenAddress): HubListener =>
     new HubListener({ ...shared, name: 'join', address, http: createHttpService({ routes, clock, logger, net }) })

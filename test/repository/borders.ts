@@ -27,7 +27,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   network: ['runtime'],
   process: ['runtime', 'telemetry', 'network'],
   identity: ['runtime', 'network'],
-  kube: ['runtime', 'protobuf'],
+  kube: ['runtime', 'protobuf', 'network'],
   http: ['runtime', 'telemetry', 'network', 'process', 'identity'],
   tunnel: ['runtime', 'protobuf', 'protocol', 'network', 'process'],
   apiserver: FOUNDATIONS,
@@ -65,6 +65,11 @@ const BANS: readonly Ban[] = [
   { pattern: /\bperformance\.now\b/g, allowedIn: onlyTheClock, reason: USE_THE_CLOCK },
   { pattern: /\b(?:setTimeout|setInterval)\b/g, allowedIn: onlyTheClock, reason: USE_THE_CLOCK },
   { pattern: /\bAbortSignal\.timeout\b/g, allowedIn: onlyTheClock, reason: USE_THE_CLOCK },
+  {
+    pattern: /\brejectUnauthorized\b|\bnew TLSSocket\b|from 'node:https'/g,
+    allowedIn: (path) => path.startsWith('src/network/tls/'),
+    reason: 'secure a connection by src/network/tls, which says whom to believe and lets no certificate cost too much',
+  },
   {
     pattern: /\bURLSearchParams\b|\.searchParams\b|\bquerystring\b/g,
     // Its query decides about nothing but how much is shown to whoever may ask.

@@ -32,7 +32,7 @@ import { generateKeys, type KeyPair, privateKeyPem } from '../../src/identity/ke
 import { nodeSubject } from '../../src/identity/node-name.ts'
 import type { RunningPart } from '../../src/process/lifecycle.ts'
 import type { SafetyNet } from '../../src/process/safety-net.ts'
-import { ManualClock } from '../../src/runtime/clock.ts'
+import { ManualClock, systemClock } from '../../src/runtime/clock.ts'
 import { componentLogger, createLogger, type Logger } from '../../src/telemetry/logger.ts'
 import { FakeCluster, makeCa } from './fake-cluster.ts'
 import { loudNet } from './loud-net.ts'
@@ -99,6 +99,7 @@ export async function startHub(options: HubWorldOptions = {}): Promise<HubWorld>
   const { upgrade, tunnel, handshakeTimeoutMs } = options
   const listener = new HubListener({
     net,
+    clock: systemClock,
     name: 'hub-listener',
     address: { host: '127.0.0.1', port: 0 },
     choose: options.choose?.(door) ?? (() => door),

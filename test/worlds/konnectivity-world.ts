@@ -71,6 +71,7 @@ export async function startAgentHub({ tokens, ...options }: AgentHubOptions = {}
   const metrics = createServingMetrics(registry)
   const listener = new HubListener({
     net: loudNet(),
+    clock: systemClock,
     name: 'hub-listener',
     address: { host: '127.0.0.1', port: 0 },
     choose: () => ({ cluster, serverIdentity: () => identity }),

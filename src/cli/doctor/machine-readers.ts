@@ -2,16 +2,20 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { request } from 'node:https'
+import { request } from 'node:http'
 import { join } from 'node:path'
-import { connect } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
 import * as v from 'valibot'
 import { fetchUnverifiedCa } from '../../edge/hub/hub-client.ts'
 import { parseHubUrls } from '../../edge/hub/hub-url.ts'
 import { createHubDial } from '../../edge/link/hub-dial.ts'
 import { type Certificate, parseCertificate } from '../../identity/certificate.ts'
+import { dialTcp } from '../../kube/client/connector.ts'
 import { addressesOfThisMachine } from '../../network/own-addresses.ts'
+import { secureAsClient } from '../../network/tls/client-tls.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { readFileBounded } from '../../runtime/files/atomic-file.ts'
+import { within } from '../../tunnel/carriers/deadline.ts'
 import { parseProxySettings } from '../../tunnel/carriers/proxy-settings.ts'
 import type { CommandContext } from '../context.ts'
 import { askRole } from '../control-client.ts'
@@ -62,28 +66,32 @@ async function modeOf(path: string): Promise<number | undefined> {
   }
 }
 
-/** Looks only at what is shown: whether it is to be believed is for the check to say. */
-function presentedCertificate(host: string, port: number): Promise<Certificate> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host, port, rejectUnauthorized: false, timeout: DOCTOR_TLS_TIMEOUT_MS })
-    socket.once('timeout', () => socket.destroy(new Error(`no answer within ${DOCTOR_TLS_TIMEOUT_MS / 1_000} s`)))
-    socket.once('error', reject)
-    socket.once('secureConnect', () => {
-      const { raw } = socket.getPeerCertificate()
-      socket.destroy()
-      try {
-        resolve(parseCertificate(raw, `the certificate of ${host}`))
-      } catch (error) {
-        reject(error)
-      }
-    })
-  })
+/** Believes anybody: whether what is shown there is to be believed is for the checks to say, and nothing secret is sent. */
+function connectToEndpoint(host: string, port: number): Promise<TLSSocket> {
+  const patience = { clock: systemClock, signal: new AbortController().signal }
+  const late = (): Error => new Error(`no answer within ${DOCTOR_TLS_TIMEOUT_MS / 1_000} s`)
+  return within(patience, DOCTOR_TLS_TIMEOUT_MS, late, async (signal) =>
+    secureAsClient(await dialTcp({ host, port }, signal), {
+      host,
+      protocols: ['http/1.1'],
+      pair: undefined,
+      verification: { by: 'nobody', because: 'only what is shown is looked at' },
+      signal,
+    }),
+  )
 }
 
-/** Sends nothing secret, so believes anybody: who listens there is for another check to say. */
-function versionAnswer(host: string, port: number): Promise<VersionAnswer> {
-  const options = { host, port, path: '/version', agent: false, rejectUnauthorized: false }
-  return new Promise((resolve, reject) => {
+async function presentedCertificate(host: string, port: number): Promise<Certificate> {
+  const socket = await connectToEndpoint(host, port)
+  const { raw } = socket.getPeerCertificate()
+  socket.destroy()
+  return parseCertificate(raw, `the certificate of ${host}`)
+}
+
+async function versionAnswer(host: string, port: number): Promise<VersionAnswer> {
+  const socket = await connectToEndpoint(host, port)
+  const options = { host, port, path: '/version', createConnection: () => socket, headers: { connection: 'close' } }
+  return await new Promise((resolve, reject) => {
     const asked = request({ ...options, timeout: DOCTOR_REQUEST_TIMEOUT_MS }, (response) => {
       let body = ''
       response.setEncoding('utf8').on('data', (text: string) => {

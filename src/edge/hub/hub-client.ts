@@ -6,10 +6,11 @@
 import * as v from 'valibot'
 import { type Certificate, readCertificates } from '../../identity/certificate.ts'
 import type { Dial } from '../../kube/client/connector.ts'
+import type { ClientPair } from '../../network/tls/client-tls.ts'
 import { type CertificatePurpose, certificatePath, HUB_PATHS, PEM_MEDIA_TYPE } from '../../protocol/requests.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { HubError, networkError } from './hub-error.ts'
-import { type ClientPair, exchange, type HubAnswer, type HubRequest, type HubTrust } from './hub-exchange.ts'
+import { exchange, type HubAnswer, type HubRequest, type HubTrust } from './hub-exchange.ts'
 
 /** Longer than the hub's own long poll, so that the hub is the one to say that it takes longer. */
 export const CERTIFICATE_ANSWER_TIMEOUT_MS = 90_000

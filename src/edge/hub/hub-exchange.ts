@@ -2,17 +2,16 @@
  * One HTTPS request to one hub. TLS only carries it: whether the peer is the hub is decided here, after the handshake and
  * before the first byte of the request is sent, by our own verification, so that each fault has its own code.
  */
-import { once } from 'node:events'
 import { type IncomingMessage, request as sendRequest } from 'node:http'
-import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { connect as connectTls, type TLSSocket } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
 import type { Certificate } from '../../identity/certificate.ts'
 import { formatName } from '../../identity/distinguished-name.ts'
 import { type PeerCertificates, peerCertificates } from '../../identity/peer.ts'
 import { verifyCertificate } from '../../identity/verify.ts'
 import { type Dial, type DialTarget, dialTcp } from '../../kube/client/connector.ts'
 import { toTransportError } from '../../kube/client/transport-error.ts'
+import { type ClientPair, secureAsClient } from '../../network/tls/client-tls.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { fromTransport, HubError, networkError, tlsCodeOf, tlsError } from './hub-error.ts'
 
@@ -27,11 +26,6 @@ export const MAX_HUB_ANSWER_BYTES = 1024 * 1024
 
 /** Who the peer has to be. `unverified` may only ever ask for what is checked by other means. */
 export type HubTrust = 'unverified' | readonly Certificate[]
-
-export interface ClientPair {
-  readonly certificatePem: string
-  readonly keyPem: string
-}
 
 export interface HubRequest {
   readonly method: 'GET' | 'POST'
@@ -94,33 +88,24 @@ interface Connected {
 async function connect(hub: URL, options: ExchangeOptions, signal: AbortSignal): Promise<Connected> {
   const { dial = dialTcp, pair } = options
   const target = targetOf(hub)
-  const stream = await dial(target, signal)
-  let socket: TLSSocket | undefined
-  try {
-    socket = connectTls({
-      socket: stream,
-      ...(isIP(target.host) === 0 ? { servername: target.host } : {}),
-      ...(pair === undefined ? {} : { cert: pair.certificatePem, key: pair.keyPem }),
-      ALPNProtocols: ['http/1.1'],
-      minVersion: 'TLSv1.2',
-      rejectUnauthorized: false,
-    })
-    await handshake(hub, socket, signal)
-    return { socket, sentAlong: verifyHub(hub, socket, options) }
-  } catch (error) {
-    socket?.destroy()
-    stream.destroy()
-    throw error
+  let sentAlong: readonly Certificate[] = []
+  const judge = (shown: TLSSocket): void => {
+    sentAlong = verifyHub(hub, shown, options)
   }
-}
-
-async function handshake(hub: URL, socket: TLSSocket, signal: AbortSignal): Promise<void> {
+  const stream = await dial(target, signal)
   try {
-    await once(socket, 'secureConnect', { signal })
+    const socket = await secureAsClient(stream, {
+      host: target.host,
+      protocols: ['http/1.1'],
+      pair,
+      verification: { by: 'judge', judge },
+      signal,
+    })
+    return { socket, sentAlong }
   } catch (cause) {
-    const { code = '', message } = cause as NodeJS.ErrnoException
-    if (code === 'ECONNRESET') throw cause
-    throw tlsError('tls', `${hub.origin}: no TLS handshake: ${message}`, { cause })
+    if (signal.aborted || cause instanceof HubError || (cause as NodeJS.ErrnoException).code === 'ECONNRESET')
+      throw cause
+    throw tlsError('tls', `${hub.origin}: no TLS handshake: ${(cause as Error).message}`, { cause })
   }
 }
 

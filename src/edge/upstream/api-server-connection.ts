@@ -2,26 +2,20 @@
  * One TLS connection to the API server, end to end through whatever carries it. Who answers is judged here, after the
  * handshake and before the first byte of a request, by our own verification, so that a fault says what was expected.
  */
-import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { connect, type TLSSocket } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
 import type { Cancellation } from '../../http/server/ending.ts'
 import type { Certificate } from '../../identity/certificate.ts'
 import { formatName } from '../../identity/distinguished-name.ts'
 import { type PeerCertificates, peerCertificates } from '../../identity/peer.ts'
 import { verifyCertificate } from '../../identity/verify.ts'
+import { type ClientPair, secureAsClient } from '../../network/tls/client-tls.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { UpstreamError } from './upstream.ts'
 import { connectFailure, ImpostorError } from './upstream-error.ts'
 
 /** For the answer of the tunnel and the handshake together: three round trips, on the slowest link a few seconds. */
 export const UPSTREAM_CONNECT_TIMEOUT_MS = 15_000
-
-/** What the connection itself proves. */
-export interface ClientPair {
-  readonly certificatePem: string
-  readonly keyPem: string
-}
 
 export interface ApiServer {
   /** A stream to the API server; may be given before the far end has answered. Rejects with an `OpenError`. */
@@ -35,6 +29,7 @@ export interface ApiServer {
 
 export interface ConnectOptions {
   readonly protocol: 'h2' | 'http/1.1'
+  /** What the connection itself proves. */
   readonly pair: ClientPair | undefined
   readonly signal: Cancellation
 }
@@ -95,56 +90,37 @@ async function secure(
   stream: Duplex,
   signal: AbortSignal,
 ): Promise<SecuredConnection> {
-  const { serverName } = server
-  const socket = connect({
-    socket: stream,
-    // An address is not sent as a name; it is compared with the certificate all the same.
-    ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
-    ...(pair === undefined ? {} : { cert: pair.certificatePem, key: pair.keyPem }),
-    ALPNProtocols: [protocol],
-    minVersion: 'TLSv1.2',
-    rejectUnauthorized: false,
-  })
-  const whyLost = rememberErrors(stream, socket)
+  const whyLost = rememberErrors(stream)
   try {
-    await handshake(socket, signal)
-    judge(server, protocol, socket)
-    return { socket, carrier: stream, whyLost }
+    const socket = await secureAsClient(stream, {
+      host: server.serverName,
+      protocols: [protocol],
+      pair,
+      verification: { by: 'judge', judge: (shown) => judge(server, protocol, shown) },
+      signal,
+    })
+    whyLost.follow(socket)
+    return { socket, carrier: stream, whyLost: whyLost.ask }
   } catch (error) {
-    socket.destroy()
-    throw error instanceof UpstreamError ? error : (whyLost() ?? error)
+    throw error instanceof UpstreamError ? error : (whyLost.ask() ?? error)
   }
 }
 
-/** Both are ended together, and neither ever has an error nobody hears. */
-function rememberErrors(stream: Duplex, socket: TLSSocket): () => Error | undefined {
+/** Why the connection ended: what it runs on knows best. Both are ended together, and no error goes unheard. */
+function rememberErrors(stream: Duplex): { ask: () => Error | undefined; follow: (socket: TLSSocket) => void } {
   let fromStream: Error | undefined
   let fromSocket: Error | undefined
   stream.on('error', (error) => {
     fromStream ??= error
-    socket.destroy(error)
   })
-  socket.on('error', (error) => {
-    fromSocket ??= error
-  })
-  socket.once('close', () => stream.destroy())
-  return () => fromStream ?? fromSocket
-}
-
-function handshake(socket: TLSSocket, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const settle = (action: () => void): void => {
-      signal.removeEventListener('abort', onAbort)
-      socket.removeListener('close', onClose)
-      action()
-    }
-    const onAbort = (): void => settle(() => reject(signal.reason as Error))
-    const onClose = (): void => settle(() => reject(new Error('the connection was closed during the TLS handshake')))
-    signal.addEventListener('abort', onAbort, { once: true })
-    socket.once('close', onClose)
-    socket.once('secureConnect', () => settle(resolve))
-    if (signal.aborted) onAbort()
-  })
+  const follow = (socket: TLSSocket): void => {
+    stream.on('error', (error) => socket.destroy(error))
+    socket.on('error', (error) => {
+      fromSocket ??= error
+    })
+    socket.once('close', () => stream.destroy())
+  }
+  return { ask: () => fromStream ?? fromSocket, follow }
 }
 
 /** Throws unless this is the API server. */

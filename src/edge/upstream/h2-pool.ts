@@ -1,9 +1,10 @@
 /** The connections that carry one credential: opens them as `pool-core.ts` says, and gives each request one of them. */
 
+import type { ClientPair } from '../../network/tls/client-tls.ts'
 import type { SafetyNet } from '../../process/safety-net.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { type ApiServer, type ClientPair, connectToApiServer } from './api-server-connection.ts'
+import { type ApiServer, connectToApiServer } from './api-server-connection.ts'
 import { H2Connection } from './h2-connection.ts'
 import type { StreamOutcome } from './h2-stream.ts'
 import { PoolCore, type PoolLimits } from './pool-core.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { constants, type ServerHttp2Stream } from 'node:http2'
-import { PassThrough, Readable } from 'node:stream'
+import { Duplex, PassThrough, Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -618,7 +618,7 @@ describe('no connection', () => {
 
   it.each([
     ['the tunnel', () => new Promise<never>(() => {})],
-    ['the API server', async () => new PassThrough()],
+    ['the API server', async () => new Duplex({ read: () => {}, write: (_bytes, _encoding, done) => done() })],
   ])('in time because %s does not answer', async (_who, open) => {
     world.open = open
     const failed = errorOf(world.upstream().request(upstreamRequest()))

@@ -3,10 +3,11 @@
  * each upgrade. Only the pool `node` presents the node's certificate.
  */
 import type { Registry } from 'prom-client'
+import type { ClientPair } from '../../network/tls/client-tls.ts'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { SafetyNet } from '../../process/safety-net.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
-import { type ApiServer, type ClientPair, connectToApiServer, type SecuredConnection } from './api-server-connection.ts'
+import { type ApiServer, connectToApiServer, type SecuredConnection } from './api-server-connection.ts'
 import { upgradeOn } from './h1-upgrade.ts'
 import { H2Pool, type H2PoolOptions } from './h2-pool.ts'
 import {

@@ -3,12 +3,12 @@
  * means what is for the authenticators to decide.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createServer, type Server } from 'node:https'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { TLSSocket } from 'node:tls'
+import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
 import { presentedCertificates } from '../../identity/peer.ts'
 import { closeListening, type ListenAddress, listen } from '../../network/listen.ts'
+import { SERVER_CONTEXT, secureAsServer } from '../../network/tls/server-tls.ts'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { SafetyNet } from '../../process/safety-net.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -53,7 +53,7 @@ export interface ListenerOptions {
   /** HTTP/1.1: other than the default; 0 for whoever passes bodies on and sees by itself that they make progress. */
   readonly bodyTimeoutMs?: number
   /** A connection that ended before its handshake did. */
-  readonly handshakeFailed: () => void
+  readonly handshakeFailed: (error: Error) => void
   /** A connection that was closed at once, because too many were open. */
   readonly connectionRefused: () => void
   /** A connection that was cut because its client does not read what it has asked for. */
@@ -71,6 +71,8 @@ type UpgradeEvent = [request: IncomingMessage, socket: TLSSocket, head: Buffer]
 export class Listener implements Part {
   readonly name = 'listener'
   readonly #options: ListenerOptions
+  /** Connections that are not secured yet. */
+  readonly #handshakes = new Set<Socket>()
   readonly #http2 = new Map<Socket, Http2Connection>()
   readonly #sockets = new Set<Socket>()
   /** HTTP/1.1: the last answer of each connection. */
@@ -81,6 +83,7 @@ export class Listener implements Part {
   readonly #accounts = new WeakMap<Socket, UnsentAccount>()
   #isStopping = false
   #server: Server | undefined
+  #context: SecureContext | undefined
 
   constructor(options: ListenerOptions) {
     this.#options = options
@@ -107,34 +110,51 @@ export class Listener implements Part {
   }
 
   /** New connections get the new certificate; open ones keep theirs. */
-  replaceCertificate({ cert, key, clientCas }: TlsFiles): void {
-    this.#server?.setSecureContext({ cert, key, ca: [...clientCas] })
+  replaceCertificate(files: TlsFiles): void {
+    if (this.#context !== undefined) this.#context = contextOf(files)
   }
 
   #create(): Server {
-    const { cert, key, clientCas } = this.#options.tls
-    const server = createServer({
-      cert,
-      key,
-      ca: [...clientCas],
-      ALPNProtocols: ['h2', 'http/1.1'],
-      requestCert: true,
-      rejectUnauthorized: false,
-      minVersion: 'TLSv1.2',
-      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-      ...http1Limits,
-      requestTimeout: this.#options.bodyTimeoutMs ?? BODY_TIMEOUT_MS,
-    })
+    this.#context = contextOf(this.#options.tls)
+    const requestTimeout = this.#options.bodyTimeoutMs ?? BODY_TIMEOUT_MS
+    const server = createServer({ ...http1Limits, requestTimeout })
     this.#options.net.watchServer(server)
     // Node leaves out the headers beyond this number, without a word: one more shows that there were too many.
     server.maxHeadersCount = MAX_REQUEST_HEADERS + 1
     server.maxConnections = this.#options.maxConnections ?? MAX_CONNECTIONS
-    this.#serveOn(server)
+    // What Node would do with every connection, for those of HTTP/1.1 once they are secured.
+    const serveHttp1 = server.listeners('connection') as ((this: Server, socket: TLSSocket) => void)[]
+    server.removeAllListeners('connection')
     const { maxConnectionsPerAddress, connectionRefused } = this.#options
     if (maxConnectionsPerAddress !== undefined) limitAddresses(server, maxConnectionsPerAddress, connectionRefused)
-    server.on('tlsClientError', () => this.#options.handshakeFailed())
-    server.on('drop', () => this.#options.connectionRefused())
+    server.on('connection', (raw: Socket) => {
+      if (raw.destroyed) return
+      this.#secure(raw, (socket) => {
+        for (const serve of serveHttp1) serve.call(server, socket)
+      })
+    })
+    server.on('drop', () => connectionRefused())
+    this.#serveOn(server)
     return server
+  }
+
+  #secure(raw: Socket, serveHttp1: (socket: TLSSocket) => void): void {
+    const { net, clock, handshakeFailed } = this.#options
+    net.watch(raw, 'connection')
+    // Only HTTP/1.1 has use for one direction without the other, and Node's server has it end with the first.
+    raw.allowHalfOpen = false
+    this.#handshakes.add(raw)
+    const secured = secureAsServer(raw, {
+      clock,
+      limitMs: HANDSHAKE_TIMEOUT_MS,
+      secureContext: () => this.#context as SecureContext,
+      protocols: ['h2', 'http/1.1'],
+    })
+    secured
+      .finally(() => this.#handshakes.delete(raw))
+      .then((socket) => {
+        net.guard('connection', () => void socket.destroy())(() => this.#adopt(socket, serveHttp1))
+      }, handshakeFailed)
   }
 
   #serveOn(server: Server): void {
@@ -145,14 +165,6 @@ export class Listener implements Part {
       else this.#serve(request, response)
     })
     this.#upgradeOn(server)
-    // What Node would do with every connection, and now with those of HTTP/1.1 alone.
-    const serveHttp1 = server.listeners('secureConnection') as ((this: Server, socket: TLSSocket) => void)[]
-    server.removeAllListeners('secureConnection')
-    server.on('secureConnection', (socket: TLSSocket) => {
-      this.#adopt(socket)
-      if (socket.alpnProtocol === 'h2') this.#adoptHttp2(socket)
-      else for (const serve of serveHttp1) serve.call(server, socket)
-    })
   }
 
   /** A connection of HTTP/1.1 carries one answer after the other: with a broken one it is of no use any more. */
@@ -186,7 +198,8 @@ export class Listener implements Part {
     else connection.cutUnread()
   }
 
-  #adopt(socket: TLSSocket): void {
+  #adopt(socket: TLSSocket, serveHttp1: (socket: TLSSocket) => void): void {
+    if (socket.destroyed) return
     this.#options.net.watch(socket, 'connection')
     this.#sockets.add(socket)
     // A watch event that waits for more to fill its packet waits for the client's delayed acknowledgement: 40 ms.
@@ -196,6 +209,8 @@ export class Listener implements Part {
     const account = this.#accountOf(socket)
     socket.once('close', () => account.close())
     socket.once('close', () => this.#sockets.delete(socket))
+    if (socket.alpnProtocol === 'h2') this.#adoptHttp2(socket)
+    else serveHttp1(socket)
   }
 
   #adoptHttp2(socket: TLSSocket): void {
@@ -226,6 +241,8 @@ export class Listener implements Part {
     this.#isStopping = true
     for (const connection of this.#http2.values()) connection.close()
     for (const socket of this.#sockets) this.#closeAfterAnswer(socket)
+    // They have nothing to lose.
+    for (const raw of this.#handshakes) raw.destroy()
     const cut = (): void => {
       for (const socket of this.#sockets) socket.destroy()
     }
@@ -241,6 +258,10 @@ export class Listener implements Part {
     if (answer?.writableFinished === false) answer.once('finish', () => socket.destroySoon())
     else socket.destroySoon()
   }
+}
+
+function contextOf({ cert, key, clientCas }: TlsFiles): SecureContext {
+  return createSecureContext({ ...SERVER_CONTEXT, cert, key, ca: [...clientCas] })
 }
 
 const http1Limits = {

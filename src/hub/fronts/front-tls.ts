@@ -3,17 +3,17 @@
  * is resumed, and what one client proved never counts for another.
  */
 import type { Socket } from 'node:net'
-import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
+import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
 import { type Certificate, certificatePem } from '../../identity/certificate.ts'
 import { attributeValues, formatName } from '../../identity/distinguished-name.ts'
 import { IdentityError } from '../../identity/errors.ts'
 import { type PeerCertificates, peerCertificates } from '../../identity/peer.ts'
 import { verifyCertificate } from '../../identity/verify.ts'
 import { formatAddress } from '../../network/listen.ts'
+import { SERVER_CONTEXT, secureAsServer } from '../../network/tls/server-tls.ts'
 import type { SafetyNet } from '../../process/safety-net.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { ServerIdentity } from '../port/connection.ts'
-import { contextOptions } from '../port/tls-context.ts'
 import type { FrontClient } from './front-client.ts'
 
 /** Control planes are near; whoever takes longer only holds a place. */
@@ -43,36 +43,13 @@ export class FrontTls {
   /** Shakes hands and finds out who is there; rejects, with the socket destroyed, where that fails or takes too long. */
   async handshake(raw: Socket): Promise<{ socket: TLSSocket; client: FrontClient }> {
     const address = formatAddress({ host: raw.remoteAddress ?? '', port: raw.remotePort ?? 0 })
-    const socket = new TLSSocket(raw, {
-      isServer: true,
-      secureContext: this.#secureContext(),
-      requestCert: true,
-      // Every certificate is let in as far as our own checks, which say what is wrong with it.
-      rejectUnauthorized: false,
+    const { clock, net } = this.#options
+    const socket = await secureAsServer(raw, {
+      clock,
+      limitMs: FRONT_HANDSHAKE_TIMEOUT_MS,
+      secureContext: () => this.#secureContext(),
     })
-    this.#options.net.watch(socket, 'connection')
-    await new Promise((resolve, reject) => {
-      const fail = (error: Error): void => {
-        cancel()
-        raw.destroy()
-        socket.destroy()
-        reject(error)
-      }
-      const cancel = this.#options.clock.schedule(FRONT_HANDSHAKE_TIMEOUT_MS, () =>
-        fail(new Error(`no TLS handshake within ${FRONT_HANDSHAKE_TIMEOUT_MS} ms`)),
-      )
-      const onClose = (): void => fail(new Error('closed during the TLS handshake'))
-      socket.once('error', fail).once('close', onClose)
-      socket.once('secure', () => {
-        cancel()
-        // Whoever takes it over hears of its end.
-        socket
-          .off('error', fail)
-          .off('close', onClose)
-          .on('error', () => {})
-        resolve(socket)
-      })
-    })
+    net.watch(socket, 'connection')
     return { socket, client: this.#clientOf(socket, address) }
   }
 
@@ -84,7 +61,7 @@ export class FrontTls {
       const { certificatePem: cert, privateKeyPem: key } = identity
       // The CAs tell clients which certificate to present, no more.
       const ca = cas.map((each) => certificatePem(each))
-      this.#context = { identity, trust, secure: createSecureContext({ ...contextOptions(undefined), cert, key, ca }) }
+      this.#context = { identity, trust, secure: createSecureContext({ ...SERVER_CONTEXT, cert, key, ca }) }
     }
     return this.#context.secure
   }

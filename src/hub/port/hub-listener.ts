@@ -3,13 +3,15 @@
  * connection to what the client asked to speak. Client certificates are asked for and never judged here: peer-check.ts does.
  */
 
-import { createServer as createPort, type Server as Port, type Socket } from 'node:net'
-import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls'
+import { createServer, type Server, type Socket } from 'node:net'
+import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
 import { presentedCertificates } from '../../identity/peer.ts'
-import { formatAddress, type ListenAddress, listen } from '../../network/listen.ts'
+import { closeListening, formatAddress, type ListenAddress, listen } from '../../network/listen.ts'
+import { secureAsServer } from '../../network/tls/server-tls.ts'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { SafetyNet } from '../../process/safety-net.ts'
 import { SESSION_PROTOCOL } from '../../protocol/versions.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { Refusal } from '../refusal.ts'
 import type {
@@ -43,6 +45,7 @@ export interface HubListenerOptions {
   readonly metrics: ServingMetrics
   readonly logger: Logger
   readonly net: SafetyNet
+  readonly clock: Clock
   readonly handshakeTimeoutMs?: number
   /** What clients see that named no server and get no door; without it they see the handshake fail. */
   readonly nobody?: ServerIdentity
@@ -52,18 +55,16 @@ export class HubListener implements Part {
   readonly name: string
   readonly #options: HubListenerOptions
   readonly #contexts = new TlsContexts()
-  readonly #tls: TlsServer
-  /** By the four numbers that name a connection: the TLS server does not say which socket its own came from. */
-  readonly #tickets = new Map<string, Ticket>()
-  readonly #sockets = new Set<Socket>()
+  /** Connections whose handshake is not done. */
+  readonly #handshakes = new Set<Socket>()
   readonly #open = new Map<TLSSocket, OpenConnection>()
-  #unnamedMark = ''
+  #unnamed: { readonly mark: string; readonly context: SecureContext }
   #boundAddress: ListenAddress | undefined
 
   constructor(options: HubListenerOptions) {
     this.name = options.name
     this.#options = options
-    this.#tls = this.#createTlsServer()
+    this.#unnamed = { mark: '', context: createSecureContext(contextOptions(undefined, options.nobody)) }
   }
 
   /** The address really bound; it differs from the one asked for when that had port 0 or a name. */
@@ -74,34 +75,12 @@ export class HubListener implements Part {
 
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
     signal.throwIfAborted()
-    const port = createPort({ noDelay: true, keepAlive: true }, (socket) => this.#accept(socket))
+    const port = createServer({ noDelay: true, keepAlive: true }, (socket) => this.#accept(socket))
     this.#options.net.watchServer(port)
     this.#boundAddress = await listen(port, this.#options.address)
     port.on('error', fail)
     this.#options.logger.info({ address: formatAddress(this.#boundAddress) }, 'listening')
     return { stop: (deadline) => this.#stop(port, deadline) }
-  }
-
-  #createTlsServer(): TlsServer {
-    const { tunnel, handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS } = this.#options
-    const server = createTlsServer({
-      ...contextOptions(undefined, this.#options.nobody),
-      requestCert: true,
-      // Every certificate is let in as far as our own checks, which say what is wrong with it.
-      rejectUnauthorized: false,
-      handshakeTimeout: handshakeTimeoutMs,
-      ALPNProtocols: [...(tunnel === undefined ? [] : [SESSION_PROTOCOL]), 'http/1.1', 'h2'],
-      SNICallback: (serverName, done) => this.#contextFor(serverName, done),
-    })
-    this.#options.net.watchServer(server)
-    server.on('secureConnection', (socket: TLSSocket) => this.#adopt(socket))
-    server.on('tlsClientError', (error, socket) => {
-      // After a timeout Node leaves this to us.
-      socket.destroy()
-      this.#options.metrics.tlsErrors.inc()
-      this.#options.logger.debug({ err: error }, 'tls handshake failed')
-    })
-    return server
   }
 
   #contextFor(serverName: string, done: (error: Error | null, context?: ReturnType<TlsContexts['for']>) => void): void {
@@ -114,67 +93,78 @@ export class HubListener implements Part {
     }
   }
 
-  #accept(socket: Socket): void {
-    const { limits, metrics } = this.#options
+  #accept(raw: Socket): void {
+    const { limits, metrics, net } = this.#options
     // One that is gone already has no address any more.
-    const ticket = socket.remoteAddress === undefined ? 'gone' : limits.admit(sourceOf(socket.remoteAddress))
+    const ticket = raw.remoteAddress === undefined ? 'gone' : limits.admit(sourceOf(raw.remoteAddress))
     if (typeof ticket === 'string') {
       if (ticket !== 'gone') metrics.connectionsRefused.inc({ limit: ticket })
-      socket.destroy()
+      raw.destroy()
       return
     }
-    const key = connectionKey(socket)
-    this.#options.net.watch(socket, 'connection')
-    this.#tickets.set(key, ticket)
-    this.#sockets.add(socket)
+    net.watch(raw, 'connection')
     metrics.connections.set(limits.total)
-    socket.once('close', () => {
+    raw.once('close', () => {
       ticket.release()
-      this.#sockets.delete(socket)
-      // The same numbers may already name the connection after this one.
-      if (this.#tickets.get(key) === ticket) this.#tickets.delete(key)
       metrics.connections.set(limits.total)
     })
-    this.#refreshUnnamedContext()
-    this.#tls.emit('connection', socket)
+    this.#handshakes.add(raw)
+    this.#secure(raw)
+      .finally(() => this.#handshakes.delete(raw))
+      .then(
+        (socket) => this.#adopt(socket, ticket),
+        (error) => this.#handshakeFailed(error),
+      )
   }
 
-  /** Clients that name no server get what the TLS server itself holds; this keeps it as new as that of all others. */
-  #refreshUnnamedContext(): void {
+  #secure(raw: Socket): Promise<TLSSocket> {
+    const { tunnel, clock, handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS } = this.#options
+    return secureAsServer(raw, {
+      clock,
+      limitMs: handshakeTimeoutMs,
+      protocols: [...(tunnel === undefined ? [] : [SESSION_PROTOCOL]), 'http/1.1', 'h2'],
+      secureContext: () => this.#unnamedContext(),
+      SNICallback: (serverName, done) => this.#contextFor(serverName, done),
+    })
+  }
+
+  #handshakeFailed(error: Error): void {
+    this.#options.metrics.tlsErrors.inc()
+    this.#options.logger.debug({ err: error }, 'tls handshake failed')
+  }
+
+  /** For clients that name no server; as new as that of all others. */
+  #unnamedContext(): SecureContext {
     try {
       const choice = this.#options.choose(undefined)
       const door = choice instanceof Refusal ? undefined : choice
       const mark = door === undefined ? '' : `${door.serverIdentity().certificatePem}${trustMark(door)}`
-      if (mark === this.#unnamedMark) return
-      this.#unnamedMark = mark
-      this.#tls.setSecureContext(contextOptions(door, this.#options.nobody))
+      if (mark !== this.#unnamed.mark)
+        this.#unnamed = { mark, context: createSecureContext(contextOptions(door, this.#options.nobody)) }
     } catch (error) {
       this.#options.logger.error({ err: error }, 'cannot use the server certificate, keeping the one before')
     }
+    return this.#unnamed.context
   }
 
-  #adopt(socket: TLSSocket): void {
+  #adopt(socket: TLSSocket, ticket: Ticket): void {
     this.#options.net.watch(socket, 'connection')
     // Whoever takes the socket over hears of its end; an error before that must not end the process.
     socket.on('error', (error) => this.#options.logger.debug({ err: error }, 'connection broke'))
     try {
-      this.#handOver(socket)
+      this.#handOver(socket, ticket)
     } catch (error) {
       this.#options.logger.error({ err: error }, 'cannot serve a connection')
       socket.destroy()
     }
   }
 
-  #handOver(socket: TLSSocket): void {
+  #handOver(socket: TLSSocket, ticket: Ticket): void {
     const { choose, http, tunnel } = this.#options
+    if (socket.destroyed) return
     const door = choose(serverNameOf(socket))
-    const ticket = this.#tickets.get(connectionKey(socket))
     if (door instanceof Refusal) {
       sendBare(socket, refusalResponse(door))
-      return
-    }
-    if (ticket === undefined) {
-      socket.destroy()
       return
     }
     const handler = socket.alpnProtocol === SESSION_PROTOCOL && tunnel !== undefined ? tunnel : http
@@ -183,14 +173,12 @@ export class HubListener implements Part {
   }
 
   /** Those in the middle of a handshake have nothing to lose; the others may finish what they began. */
-  async #stop(port: Port, deadline: AbortSignal): Promise<void> {
-    const closed = new Promise<void>((resolve) => port.close(() => resolve()))
-    const busy = new Set([...this.#open.keys()].map(connectionKey))
-    for (const socket of this.#sockets) if (!busy.has(connectionKey(socket))) socket.destroy()
+  async #stop(port: Server, deadline: AbortSignal): Promise<void> {
+    const closed = closeListening(port)
+    for (const raw of this.#handshakes) raw.destroy()
     for (const connection of this.#open.values()) connection.drain()
     const cut = (): void => {
       for (const socket of this.#open.keys()) socket.destroy()
-      for (const socket of this.#sockets) socket.destroy()
     }
     if (deadline.aborted) cut()
     else deadline.addEventListener('abort', cut, { once: true })
@@ -203,10 +191,6 @@ export class HubListener implements Part {
 export function serverNameOf(socket: TLSSocket): string | undefined {
   const { servername } = socket as { readonly servername?: string | false }
   return servername === false || servername === '' ? undefined : servername
-}
-
-function connectionKey({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
-  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
 }
 
 function connectionOf(socket: TLSSocket, door: ClusterDoor, ticket: Ticket): HubConnection {

@@ -1,23 +1,18 @@
 /** How the hub speaks TLS: one set of options for every port and every cluster. */
-import { constants } from 'node:crypto'
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
 import { certificatePem } from '../../identity/certificate.ts'
+import { SERVER_CONTEXT } from '../../network/tls/server-tls.ts'
 import type { ClusterDoor, ServerIdentity } from './connection.ts'
-
-/**
- * A resumed session would skip the checks of the client's certificate, so there are no tickets (and Node keeps no sessions of
- * its own unless told to); negotiating again could bring in another certificate.
- */
-const secureOptions = constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION
 
 /** Without a door: a certificate that proves nothing, so that a client can at least be told why it gets nowhere. */
 export function contextOptions(door: ClusterDoor | undefined, nobody?: ServerIdentity): SecureContextOptions {
-  const fixed = { secureOptions, minVersion: 'TLSv1.2' } as const
   if (door === undefined)
-    return nobody === undefined ? fixed : { ...fixed, cert: nobody.certificatePem, key: nobody.privateKeyPem }
+    return nobody === undefined
+      ? SERVER_CONTEXT
+      : { ...SERVER_CONTEXT, cert: nobody.certificatePem, key: nobody.privateKeyPem }
   const { certificatePem: cert, privateKeyPem: key } = door.serverIdentity()
   // Tells clients which certificate to present. Whether it counts is for peer-check.ts to say.
-  return { ...fixed, cert, key, ca: door.cluster.authority().trust.map((ca) => certificatePem(ca)) }
+  return { ...SERVER_CONTEXT, cert, key, ca: door.cluster.authority().trust.map((ca) => certificatePem(ca)) }
 }
 
 interface Made {

@@ -3,11 +3,11 @@
  * TLS. Certificates are read for every new connection, so a rotated file needs no restart.
  */
 import { once } from 'node:events'
-import { connect as connectTcp, isIP } from 'node:net'
+import { connect as connectTcp } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
+import { type ClientTlsOptions, secureAsClient } from '../../network/tls/client-tls.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { type ConnectionConfig, readMaterial, type TlsSettings } from './connection.ts'
+import { type ConnectionConfig, type Material, readMaterial, type TlsSettings } from './connection.ts'
 import { TransportError, toTransportError } from './transport-error.ts'
 
 /** For dialling and the TLS handshake together. */
@@ -80,14 +80,10 @@ export class Connector {
   }
 
   async #handshake(stream: Duplex, signal: AbortSignal): Promise<Duplex> {
-    let socket: TLSSocket | undefined
     try {
       const options = await tlsOptions(this.#connection.tls, this.#target.host)
-      socket = connectTls({ ...options, socket: stream })
-      await once(socket, 'secureConnect', { signal })
-      return socket
+      return await secureAsClient(stream, { ...options, protocols: ['http/1.1'], signal })
     } catch (cause) {
-      socket?.destroy()
       stream.destroy()
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw new TransportError('tls', `${this.#connection.server}: TLS: ${reason}`, { cause })
@@ -95,15 +91,22 @@ export class Connector {
   }
 }
 
-async function tlsOptions(tls: TlsSettings, host: string): Promise<ConnectionOptions> {
-  const name = tls.serverName ?? host
-  const options: ConnectionOptions = { host: name, rejectUnauthorized: !tls.skipVerify, ALPNProtocols: ['http/1.1'] }
-  // SNI carries names only; an address is verified against the certificate all the same.
-  if (isIP(name) === 0) options.servername = name
-  if (tls.ca !== undefined) options.ca = await readMaterial(tls.ca, 'the certificate authority')
-  if (tls.clientCertificate !== undefined) {
-    options.cert = await readMaterial(tls.clientCertificate.certificate, 'the client certificate')
-    options.key = await readMaterial(tls.clientCertificate.key, 'the client key')
+async function tlsOptions(
+  { serverName, skipVerify, ca, clientCertificate }: TlsSettings,
+  host: string,
+): Promise<Pick<ClientTlsOptions, 'host' | 'pair' | 'verification'>> {
+  const because = 'the connection is configured to believe anybody'
+  const caPem = ca && (await readPem(ca, 'the certificate authority'))
+  return {
+    host: serverName ?? host,
+    verification: skipVerify ? { by: 'nobody', because } : { by: 'ca', caPem },
+    pair: clientCertificate && {
+      certificatePem: await readPem(clientCertificate.certificate, 'the client certificate'),
+      keyPem: await readPem(clientCertificate.key, 'the client key'),
+    },
   }
-  return options
+}
+
+async function readPem(material: Material, what: string): Promise<string> {
+  return (await readMaterial(material, what)).toString('utf8')
 }

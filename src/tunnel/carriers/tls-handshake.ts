@@ -1,8 +1,7 @@
 /** TLS as a client, on a byte stream that exists already. Whom to believe is decided after it and before the first byte. */
-import { once } from 'node:events'
-import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { type ConnectionOptions, connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls'
+import type { PeerCertificate, TLSSocket } from 'node:tls'
+import { type ServerVerification, secureAsClient, UntrustedServerError } from '../../network/tls/client-tls.ts'
 import { SESSION_PROTOCOL } from '../../protocol/versions.ts'
 import { type Patience, within } from './deadline.ts'
 import { DialError } from './dial-error.ts'
@@ -49,20 +48,18 @@ export interface HubTls {
 /** With the hub: both sides present certificates, and ours is the only judgement of the hub's. */
 export async function handshakeWithHub(stream: Duplex, options: HubHandshakeOptions): Promise<HubTls> {
   const { identity, protocol, verifyPeer, what } = options
-  // The chain is judged by `verifyPeer`, which knows the pinned CA and says what is wrong in words.
-  const socket = await handshake(stream, { ...identity, ALPNProtocols: [protocol], rejectUnauthorized: false }, options)
-  // Before the judgement: Node's client gives the certificates as X509Certificate objects once only.
-  const certificate = summaryOf(socket)
-  const fault = judge(socket, verifyPeer)
-  if (fault !== undefined) {
-    socket.destroy()
-    throw untrusted(what, fault)
+  let certificate: HubCertificateSummary | undefined
+  const judge = (socket: TLSSocket): void => {
+    // Before the judgement: Node's client gives the certificates as X509Certificate objects once only.
+    certificate = summaryOf(socket)
+    const fault = faultOf(socket, verifyPeer)
+    if (fault !== undefined) throw untrusted(what, fault)
+    if (protocol === SESSION_PROTOCOL && socket.alpnProtocol !== SESSION_PROTOCOL)
+      throw new DialError('alpn', 'handshake', `${what} does not offer ${SESSION_PROTOCOL}`)
   }
-  if (protocol === SESSION_PROTOCOL && socket.alpnProtocol !== SESSION_PROTOCOL) {
-    socket.destroy()
-    throw new DialError('alpn', 'handshake', `${what} does not offer ${SESSION_PROTOCOL}`)
-  }
-  return { socket, certificate }
+  const pair = { certificatePem: identity.cert, keyPem: identity.key }
+  const socket = await handshake(stream, { pair, protocol, verification: { by: 'judge', judge } }, options)
+  return { socket, certificate: certificate as HubCertificateSummary }
 }
 
 function summaryOf(socket: TLSSocket): HubCertificateSummary {
@@ -86,46 +83,44 @@ export function handshakeWithMiddleman(
   options: HandshakeOptions & { readonly ca: string | undefined; readonly caOption: string },
 ): Promise<TLSSocket> {
   const { ca, what, caOption } = options
-  const settings = { ...(ca === undefined ? {} : { ca }), ALPNProtocols: ['http/1.1'], rejectUnauthorized: true }
-  return handshake(stream, settings, options, (reason, cause) => {
-    const message = `the certificate of ${what} is not trusted here (${reason}); name the CA that signed it with ${caOption}`
-    return new DialError('certificate', 'handshake', message, { cause })
+  const settings: TlsSettings = { pair: undefined, protocol: 'http/1.1', verification: { by: 'ca', caPem: ca } }
+  return handshake(stream, settings, options, (cause) => {
+    const problem = `the certificate of ${what} is not trusted here (${cause.reason})`
+    return new DialError('certificate', 'handshake', `${problem}; name the CA that signed it with ${caOption}`, {
+      cause,
+    })
   })
+}
+
+interface TlsSettings {
+  readonly pair: { readonly certificatePem: string; readonly keyPem: string } | undefined
+  readonly protocol: string
+  readonly verification: ServerVerification
 }
 
 async function handshake(
   stream: Duplex,
-  settings: ConnectionOptions,
+  { pair, protocol, verification }: TlsSettings,
   options: HandshakeOptions,
-  distrust?: (reason: string, cause: unknown) => DialError,
+  distrust?: (cause: UntrustedServerError) => DialError,
 ): Promise<TLSSocket> {
-  const { what, limitMs, signal: caller } = options
+  const { what, host, limitMs, signal: caller } = options
   const late = (): Error =>
     new DialError('timeout', 'handshake', `no TLS handshake with ${what} within ${limitMs / 1000} s`)
-  let socket: TLSSocket | undefined
   try {
-    const begun = beginTls(stream, settings, options)
-    socket = begun
-    await within(options, limitMs, late, async (signal) => void (await once(begun, 'secureConnect', { signal })))
-    return socket
+    return await within(options, limitMs, late, (signal) =>
+      secureAsClient(stream, { host, protocols: [protocol], pair, verification, signal }),
+    )
   } catch (error) {
-    const reason = socket?.authorizationError as unknown
-    socket?.destroy()
     stream.destroy()
     if (error instanceof DialError || caller.aborted) throw error
-    throw typeof reason === 'string' && distrust !== undefined ? distrust(reason, error) : handshakeFailure(what, error)
+    throw error instanceof UntrustedServerError && distrust !== undefined
+      ? distrust(error)
+      : handshakeFailure(what, error)
   }
 }
 
-function beginTls(stream: Duplex, settings: ConnectionOptions, { host }: HandshakeOptions): TLSSocket {
-  const servername = isIP(host) === 0 ? { servername: host } : {}
-  const socket = connectTls({ socket: stream, host, ...servername, minVersion: 'TLSv1.2', ...settings })
-  // Whoever takes the socket over listens too; an error in between must not end the process.
-  socket.on('error', () => {})
-  return socket
-}
-
-function judge(socket: TLSSocket, verifyPeer: VerifyPeer): Error | undefined {
+function faultOf(socket: TLSSocket, verifyPeer: VerifyPeer): Error | undefined {
   try {
     return verifyPeer(socket)
   } catch (error) {

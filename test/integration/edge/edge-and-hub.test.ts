@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { fetchUnverifiedCa, HubClient } from '../../../src/edge/hub/hub-client.ts'
-import type { ClientPair } from '../../../src/edge/hub/hub-exchange.ts'
 import { parseHubUrls } from '../../../src/edge/hub/hub-url.ts'
 import { certificatePem } from '../../../src/identity/certificate.ts'
 import { keyFingerprint, privateKeyPem } from '../../../src/identity/keys.ts'
+import type { ClientPair } from '../../../src/network/tls/client-tls.ts'
 import { type HubWorld, signingRequest, startHub } from '../../worlds/hub-world.ts'
 
 function clientOf({ port, clock, cluster }: HubWorld, pair?: ClientPair): HubClient {

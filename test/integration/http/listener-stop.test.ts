@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
+import { connect as connectTcp } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
@@ -73,5 +74,15 @@ describe('the listener, stopping', () => {
     const closed = once(client.resume(), 'close')
     await running.stop(never)
     await closed
+  })
+
+  it('waits for nobody who has not begun with TLS', async () => {
+    const client = connectTcp(listener.address.port, '127.0.0.1')
+    client.on('error', () => {})
+    cleanups.push(() => client.destroy())
+    await once(client, 'connect')
+    await tls(['http/1.1'])
+    await running.stop(never)
+    if (!client.closed) await once(client, 'close')
   })
 })

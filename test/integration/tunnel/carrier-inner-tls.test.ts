@@ -98,7 +98,7 @@ describe('TLS in a WebSocket', () => {
   it('has a place for clients that name no server only where it is told so', async () => {
     const [near, far] = duplexPair()
     const SNICallback = (): void => {}
-    const served = serveInnerTls(far, { SNICallback, clock: new ManualClock(), limitMs })
+    const served = serveInnerTls(far, { secureContext: undefined, SNICallback, clock: new ManualClock(), limitMs })
     connectTls({ socket: near, ALPNProtocols: ['causeway/1'], rejectUnauthorized: false }).on('error', () => {})
     await expect(served).rejects.toThrow(/no shared cipher|no suitable signature/)
   })

@@ -1,0 +1,36 @@
+/**
+ * Which chains of certificates OpenSSL may check at our expense. Those in use cost a few milliseconds at most; a key of ten
+ * thousand bits, or an exponent as long as its modulus, takes a hundred times as long, for each certificate of the chain.
+ */
+import { HandshakeRefusal } from './handshake-refusal.ts'
+import { publicKeyShapeOf } from './public-key.ts'
+
+/** The peer's own and the CAs above it. */
+export const MAX_HANDSHAKE_CERTIFICATES = 8
+/** Of all of them together. */
+export const MAX_HANDSHAKE_CERTIFICATE_BYTES = 32 * 1024
+/** Four times the work of the largest keys in use. */
+export const MAX_HANDSHAKE_RSA_BITS = 8192
+/** Everybody uses 65537; the work grows with the length. */
+export const MAX_HANDSHAKE_RSA_EXPONENT_BITS = 32
+
+/** Throws a `HandshakeRefusal` for a chain that would cost more. An empty one is a peer that presents none. */
+export function checkChainPrice(certificates: readonly Buffer[]): void {
+  if (certificates.length > MAX_HANDSHAKE_CERTIFICATES)
+    throw new HandshakeRefusal(`more than ${MAX_HANDSHAKE_CERTIFICATES} certificates are presented`)
+  const bytes = certificates.reduce((sum, { length }) => sum + length, 0)
+  if (bytes > MAX_HANDSHAKE_CERTIFICATE_BYTES)
+    throw new HandshakeRefusal(`certificates of more than ${MAX_HANDSHAKE_CERTIFICATE_BYTES} bytes are presented`)
+  for (const certificate of certificates) checkKey(certificate)
+}
+
+function checkKey(certificate: Buffer): void {
+  const shape = publicKeyShapeOf(certificate)
+  if (shape.kind !== 'rsa') return
+  if (shape.modulusBits > MAX_HANDSHAKE_RSA_BITS)
+    throw new HandshakeRefusal(`a certificate has an RSA key of more than ${MAX_HANDSHAKE_RSA_BITS} bits`)
+  if (shape.exponentBits > MAX_HANDSHAKE_RSA_EXPONENT_BITS)
+    throw new HandshakeRefusal(
+      `a certificate has an RSA key with an exponent of more than ${MAX_HANDSHAKE_RSA_EXPONENT_BITS} bits`,
+    )
+}

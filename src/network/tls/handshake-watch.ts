@@ -1,0 +1,125 @@
+/** Between a TLS socket and the bytes for it: through the guard while the handshake lasts, and straight on after it. */
+import type { TLSSocket } from 'node:tls'
+import { checkChainPrice } from './chain-price.ts'
+import { HandshakeGuard } from './handshake-guard.ts'
+import { TrafficKey } from './traffic-key.ts'
+
+/** A line of a key log: what it is for, which connection, the secret; the last two in hexadecimal. */
+const KEY_LOG_LINE = /^(\S+) [0-9a-f]+ ([0-9a-f]+)\s*$/
+
+const PEER_SECRETS = {
+  client: 'CLIENT_HANDSHAKE_TRAFFIC_SECRET',
+  server: 'SERVER_HANDSHAKE_TRAFFIC_SECRET',
+} as const
+
+/** Which end of the connection the other one is. */
+export type PeerSide = keyof typeof PEER_SECRETS
+
+/** Where the bytes come from and go to. */
+export interface HandshakePath {
+  /** Gives bytes to the TLS socket, which handles them before this returns. */
+  feed(bytes: Buffer): void
+  /** Tells the TLS socket that there will be no more. */
+  end(): void
+  /** Stops the bytes from coming, up to one that is on its way. */
+  pause(): void
+  resume(): void
+}
+
+export interface HandshakeWatchOptions {
+  readonly peer: PeerSide
+  readonly path: HandshakePath
+  /** What to wait for before the next piece of a handshake is worked on; `undefined` if nothing. */
+  readonly turn: () => Promise<void> | undefined
+}
+
+export class HandshakeWatch {
+  readonly #socket: TLSSocket
+  readonly #options: HandshakeWatchOptions
+  readonly #guard = new HandshakeGuard(checkChainPrice)
+  #isDone = false
+  #isPumping = false
+  #hasEnded = false
+
+  constructor(socket: TLSSocket, options: HandshakeWatchOptions) {
+    this.#socket = socket
+    this.#options = options
+    const onKeyLog = (line: Buffer): void => this.#unlock(line.toString('latin1'))
+    socket.on('keylog', onKeyLog)
+    socket.once('secure', () => {
+      this.#isDone = true
+      socket.off('keylog', onKeyLog)
+    })
+  }
+
+  /** What came from the peer. The bytes are not used after this returns. */
+  take(bytes: Buffer): void {
+    if (this.#isDone && !this.#isPumping) {
+      this.#options.path.feed(bytes)
+      return
+    }
+    this.#standOver(() => this.#guard.push(bytes))
+    this.#pump()
+  }
+
+  /** The peer sends no more. */
+  end(): void {
+    this.#hasEnded = true
+    if (!this.#isPumping) this.#finish()
+  }
+
+  #finish(): void {
+    // Nobody reads from a socket before its handshake, so that its end would not show.
+    if (this.#isDone) this.#options.path.end()
+    else this.#socket.destroy(new Error('the peer left during its TLS handshake'))
+  }
+
+  #pump(): void {
+    if (this.#isPumping) return
+    this.#isPumping = true
+    const turn = this.#options.turn()
+    if (turn === undefined) {
+      this.#feedOn()
+      return
+    }
+    this.#options.path.pause()
+    turn.then(() => {
+      this.#feedOn()
+      if (!this.#socket.destroyed) this.#options.path.resume()
+    })
+  }
+
+  #feedOn(): void {
+    this.#standOver(() => {
+      const { path } = this.#options
+      while (!this.#isDone && !this.#socket.destroyed) {
+        const piece = this.#guard.next()
+        if (piece === undefined) return
+        path.feed(piece)
+      }
+      const rest = this.#guard.release()
+      if (rest.length > 0 && !this.#socket.destroyed) path.feed(rest)
+    })
+    this.#isPumping = false
+    if (this.#hasEnded) this.#finish()
+  }
+
+  #unlock(line: string): void {
+    const [, label, secret = ''] = KEY_LOG_LINE.exec(line) ?? []
+    if (label !== PEER_SECRETS[this.#options.peer]) return
+    this.#standOver(() => {
+      const { standardName } = this.#socket.getCipher()
+      this.#guard.unlock(new TrafficKey(standardName, Buffer.from(secret, 'hex')))
+    })
+    // What came too early for the key.
+    this.#pump()
+  }
+
+  #standOver(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#socket.destroy(error as Error)
+    }
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Reads from a connection of the kernel that nobody else reads from, by asking again and again: for the few moments of a
+ * handshake, in which the bytes must not go where Node would send them. Each pause is half of what has been waited for so
+ * far, so that it adds at most that to the time of a round trip.
+ */
+import { readSync } from 'node:fs'
+import { systemClock } from '../../runtime/clock.ts'
+
+/** As much as Node itself reads at once. */
+const READ_BYTES = 64 * 1024
+/** One for all connections: whoever gets it is done with it before anything else is read. */
+const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES)
+
+/** The first pause. */
+export const HANDSHAKE_POLL_MIN_MS = 1
+/** The longest: whoever has not answered for seconds is no more in a hurry. */
+export const HANDSHAKE_POLL_MAX_MS = 500
+
+export interface SocketPollOptions {
+  /** The number of the connection, negative once it is closed: another one may have it then. */
+  readonly fd: () => number
+  /** The bytes are only there until this returns. */
+  readonly onBytes: (bytes: Buffer) => void
+  readonly onEnd: () => void
+  readonly onError: (error: Error) => void
+}
+
+export class SocketPoll {
+  readonly #options: SocketPollOptions
+  #waitedMs = 0
+  #cancel: (() => void) | undefined
+  #isStopped = false
+
+  constructor(options: SocketPollOptions) {
+    this.#options = options
+  }
+
+  /** Goes on from where it is. */
+  start(): void {
+    if (this.#isStopped || this.#cancel !== undefined) return
+    const pauseMs = Math.min(HANDSHAKE_POLL_MAX_MS, HANDSHAKE_POLL_MIN_MS + this.#waitedMs / 2)
+    // Whatever clock others go by: the kernel goes by this one.
+    this.#cancel = systemClock.schedule(pauseMs, () => {
+      this.#cancel = undefined
+      this.#waitedMs += pauseMs
+      this.#ask()
+    })
+  }
+
+  pause(): void {
+    this.#cancel?.()
+    this.#cancel = undefined
+  }
+
+  /** For good. */
+  stop(): void {
+    this.#isStopped = true
+    this.pause()
+  }
+
+  #ask(): void {
+    const { onBytes, onEnd, onError } = this.#options
+    const fd = this.#options.fd()
+    if (fd < 0) return
+    const read = tryRead(fd)
+    if (read instanceof Error) onError(read)
+    else if (read === 0) onEnd()
+    else {
+      this.start()
+      if (read === undefined) return
+      this.#waitedMs = 0
+      onBytes(readBuffer.subarray(0, read))
+    }
+  }
+}
+
+/** How many bytes have come, 0 after the last; undefined where there are none yet. */
+function tryRead(fd: number): number | undefined | Error {
+  try {
+    return readSync(fd, readBuffer)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EAGAIN' ? undefined : (error as Error)
+  }
+}
