@@ -45,6 +45,7 @@ const tagNames = [
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/
 const DNS_NAME =
   /^(?:\*\.)?[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$/
+/** DNS itself allows no longer name: 253 characters and the dot at the end. */
 const MAX_DNS_NAME_CHARACTERS = 254
 
 /** `undefined` where no name was asked for: the extension must not be present empty. */

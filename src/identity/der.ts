@@ -18,6 +18,7 @@ const SET = 0x31
 const BOOLEAN = 0x01
 const INTEGER = 0x02
 const BIT_STRING = 0x03
+/** Lengths above 4 GiB are nobody's certificate, and four octets still are an exact number. */
 const MAX_LENGTH_OCTETS = 4
 
 /** Bytes in a buffer of their own, as the ASN.1 library wants them. */

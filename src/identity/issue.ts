@@ -20,6 +20,7 @@ import type { ExtendedKeyUsage, KeyUsage } from './usages.ts'
 export const SERIAL_NUMBER_BYTES = 16
 /** Clocks of two machines differ; a certificate is dated back by this much so that it is valid where it arrives. */
 export const CLOCK_SKEW_MS = 5 * 60 * 1000
+
 const KEY_ID_BYTES = 20
 const VERSION_3 = 2
 

@@ -8,6 +8,7 @@ import { IdentityError } from './errors.ts'
 export const MAX_PEM_BYTES = 1024 * 1024
 /** Each becomes a certificate to parse and to try; a public CA bundle has some 150. */
 export const MAX_PEM_BLOCKS = 512
+
 const PEM_LINE_CHARACTERS = 64
 
 export interface PemBlock {

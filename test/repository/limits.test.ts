@@ -39,4 +39,14 @@ describe('docs/limits.md', () => {
     ])
     expect(renderLimits(limits, {})).toContain('| `MAX_A_BYTES` | 2 MiB | Why. |')
   })
+
+  it('reads limits that no other file needs, and takes private facts without a comment for none', () => {
+    const source =
+      '/** Why. */\nconst PRIVATE_MS = 1_500\nconst SAME_MS = 3\n\nconst TAG = 2\nconst MAX_TAGS = 3\n  const INNER_MS = 4\n'
+    expect(findLimits('src/a/b.ts', source)).toEqual([
+      { name: 'PRIVATE_MS', value: 1500, reason: 'Why.', file: 'src/a/b.ts' },
+      { name: 'SAME_MS', value: 3, reason: 'Why.', file: 'src/a/b.ts' },
+      { name: 'MAX_TAGS', value: 3, reason: '', file: 'src/a/b.ts' },
+    ])
+  })
 })

@@ -1,6 +1,6 @@
 /**
- * Finds the named limits in the sources: exported constants in UPPER_CASE whose value is a number. Their comment says why
- * they are what they are, and becomes the third column of docs/limits.md.
+ * Finds the named limits in the sources: constants of a module in UPPER_CASE whose value is a number, exported or not. Their
+ * comment says why they are what they are, and becomes the third column of docs/limits.md.
  */
 export interface Limit {
   readonly name: string
@@ -10,24 +10,29 @@ export interface Limit {
 }
 
 /** Numbers that are facts of a wire format or of ours, and limit nothing. */
-const notLimits = /^(OP|WIRE|ABSENT)_/
+const notLimits = /^(OP|WIRE|ABSENT)_|^FIRST_REVISION$/
+
+/** A private constant without a comment is a fact that its file spells out, such as a tag, unless it has a name like these. */
+const limitsByName = /^(MAX|MIN)_|_(MS|SECONDS)$/
 
 /** The API's own rules for values, which validation repeats. */
 const factsOfTheApi = /^src\/apiserver\/kinds\//
 
-const declaration = /(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?export const ([A-Z][A-Z0-9_]*)(?:: number)? = ([0-9_* ]+)$/gm
+const declaration =
+  /(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?^(export )?const ([A-Z][A-Z0-9_]*)(?:: number)? = ([0-9_* ]+)$/gm
 
 export function findLimits(file: string, source: string): Limit[] {
   if (factsOfTheApi.test(file)) return []
   const limits: Limit[] = []
-  let endOfLast = -1
+  let last = { reason: '', end: -1 }
   for (const match of source.matchAll(declaration)) {
-    const [text, comment = '', name = '', expression = ''] = match
+    const [text, comment = '', exported, name = '', expression = ''] = match
     // A constant right below another one shares its comment.
-    const shared = match.index === endOfLast + 1 ? limits.at(-1)?.reason : ''
+    const shared = match.index === last.end + 1 ? last.reason : ''
     const reason = comment === '' ? shared : comment.replace(/\s*\n?\s*\* ?/g, ' ').trim()
-    endOfLast = match.index + text.length
-    if (!notLimits.test(name)) limits.push({ name, value: evaluate(expression), reason: reason ?? '', file })
+    last = { reason, end: match.index + text.length }
+    const isFact = exported === undefined && reason === '' && !limitsByName.test(name)
+    if (!isFact && !notLimits.test(name)) limits.push({ name, value: evaluate(expression), reason, file })
   }
   return limits
 }

@@ -6,6 +6,7 @@ export function timeout(message: string, retryAfterSeconds: number): ApiError {
   return new ApiError({ code: 504, reason: 'Timeout', message: `Timeout: ${message}`, details: { retryAfterSeconds } })
 }
 
+/** What kube-apiserver tells a client that is ahead of it: a second is enough to catch up. */
 const TOO_LARGE_RESOURCE_VERSION_RETRY_SECONDS = 1
 
 /** The client has seen a newer state than this server: it should come back when the server has caught up. */

@@ -27,7 +27,9 @@ export const CALL_TIMEOUT_MS = 10_000
 /** A member that does not answer a ping is given up. etcd takes pings more often than every 5 s for an attack. */
 export const KEEPALIVE_INTERVAL_MS = 20_000
 export const KEEPALIVE_TIMEOUT_MS = 10_000
+/** How soon the health of a store must be known: a probe that waits longer says that it is not reachable. */
 const PROBE_TIMEOUT_MS = 500
+/** The waits between two attempts to connect to the same member, the first and the longest. */
 const MIN_RECONNECT_MS = 100
 const MAX_RECONNECT_MS = 2_000
 

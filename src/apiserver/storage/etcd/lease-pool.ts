@@ -4,8 +4,9 @@
  */
 import type { Clock } from '../../../runtime/clock.ts'
 
-/** A lease is shared by entries written within this part of its life, but not within more than a minute. */
+/** A lease is shared by entries written within this part of its life. */
 const SHARED_PART = 0.05
+/** However long a lease lives, its entries were written within a minute: none outlives its own time by more. */
 const MAX_SHARED_SECONDS = 60
 /** When a lease runs out etcd deletes all that hangs on it at once, which must not become too much. */
 export const MAX_ENTRIES_PER_LEASE = 1_000

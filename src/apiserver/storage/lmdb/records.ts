@@ -13,9 +13,9 @@ import type { Change, StoredEntry } from '../store.ts'
 import type { KeptEntry } from '../transaction.ts'
 
 /** Revisions and milliseconds fit 48 bits for longer than anybody will look. */
-const INTEGER_BYTES = 6
-const HEADER_BYTES = 3 * INTEGER_BYTES
-export const MAX_INTEGER = 2 ** (8 * INTEGER_BYTES) - 1
+const WIRE_INTEGER_BYTES = 6
+const HEADER_BYTES = 3 * WIRE_INTEGER_BYTES
+export const MAX_INTEGER = 2 ** (8 * WIRE_INTEGER_BYTES) - 1
 
 /** Raised whenever the layout above changes; see `checkFormat`. */
 export const FORMAT_VERSION = 1
@@ -29,13 +29,13 @@ export const META_KEYS = {
 export const ABSENT = Buffer.from([0])
 
 export function encodeInteger(value: number): Buffer {
-  const bytes = Buffer.allocUnsafe(INTEGER_BYTES)
-  bytes.writeUIntBE(value, 0, INTEGER_BYTES)
+  const bytes = Buffer.allocUnsafe(WIRE_INTEGER_BYTES)
+  bytes.writeUIntBE(value, 0, WIRE_INTEGER_BYTES)
   return bytes
 }
 
 export function decodeInteger(bytes: Buffer, offset = 0): number {
-  return bytes.readUIntBE(offset, INTEGER_BYTES)
+  return bytes.readUIntBE(offset, WIRE_INTEGER_BYTES)
 }
 
 export interface KeptRecord extends KeptEntry {
@@ -45,9 +45,9 @@ export interface KeptRecord extends KeptEntry {
 
 export function encodeRecord(entry: StoredEntry, expiresAtMs: number): KeptRecord {
   const record = Buffer.allocUnsafe(HEADER_BYTES + entry.value.length)
-  record.writeUIntBE(entry.createRevision, 0, INTEGER_BYTES)
-  record.writeUIntBE(entry.modRevision, INTEGER_BYTES, INTEGER_BYTES)
-  record.writeUIntBE(expiresAtMs, 2 * INTEGER_BYTES, INTEGER_BYTES)
+  record.writeUIntBE(entry.createRevision, 0, WIRE_INTEGER_BYTES)
+  record.writeUIntBE(entry.modRevision, WIRE_INTEGER_BYTES, WIRE_INTEGER_BYTES)
+  record.writeUIntBE(expiresAtMs, 2 * WIRE_INTEGER_BYTES, WIRE_INTEGER_BYTES)
   record.set(entry.value, HEADER_BYTES)
   return { record, entry: { ...entry, value: record.subarray(HEADER_BYTES) }, expiresAtMs }
 }
@@ -58,12 +58,12 @@ export function decodeEntry(key: string, record: Buffer): StoredEntry {
     key,
     value: record.subarray(HEADER_BYTES),
     createRevision: decodeInteger(record),
-    modRevision: decodeInteger(record, INTEGER_BYTES),
+    modRevision: decodeInteger(record, WIRE_INTEGER_BYTES),
   }
 }
 
 export function decodeRecord(key: string, record: Buffer): KeptRecord {
-  return { record, entry: decodeEntry(key, record), expiresAtMs: decodeInteger(record, 2 * INTEGER_BYTES) }
+  return { record, entry: decodeEntry(key, record), expiresAtMs: decodeInteger(record, 2 * WIRE_INTEGER_BYTES) }
 }
 
 export function isAbsent(record: Buffer): boolean {
@@ -72,15 +72,15 @@ export function isAbsent(record: Buffer): boolean {
 
 export function undoKey(key: string, revision: number): Buffer {
   const keyBytes = Buffer.byteLength(key)
-  const bytes = Buffer.allocUnsafe(keyBytes + 1 + INTEGER_BYTES)
+  const bytes = Buffer.allocUnsafe(keyBytes + 1 + WIRE_INTEGER_BYTES)
   bytes.write(key)
   bytes[keyBytes] = 0
-  bytes.writeUIntBE(revision, keyBytes + 1, INTEGER_BYTES)
+  bytes.writeUIntBE(revision, keyBytes + 1, WIRE_INTEGER_BYTES)
   return bytes
 }
 
 export function decodeUndoKey(bytes: Buffer): { key: string; revision: number } {
-  const end = bytes.length - INTEGER_BYTES
+  const end = bytes.length - WIRE_INTEGER_BYTES
   return { key: bytes.toString('utf8', 0, end - 1), revision: decodeInteger(bytes, end) }
 }
 
@@ -89,7 +89,7 @@ export function leaseKey(expiresAtMs: number, key: string): Buffer {
 }
 
 export function decodeLeaseKey(bytes: Buffer): { expiresAtMs: number; key: string } {
-  return { expiresAtMs: decodeInteger(bytes), key: bytes.toString('utf8', INTEGER_BYTES) }
+  return { expiresAtMs: decodeInteger(bytes), key: bytes.toString('utf8', WIRE_INTEGER_BYTES) }
 }
 
 export type LoggedChange = Pick<Change, 'type' | 'key'>
