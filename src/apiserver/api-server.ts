@@ -45,10 +45,10 @@ export interface ApiServerSettings {
 }
 
 /** The ClusterIP of `default/kubernetes`: the first of the service range. */
-export const KUBERNETES_SERVICE_IP = '10.96.0.1'
+const KUBERNETES_SERVICE_IP = '10.96.0.1'
 
 /** Certificates are made again in the last fifth of their life, so once a day is often enough. */
-export const CERTIFICATE_CHECK_MS = 86_400_000
+const CERTIFICATE_CHECK_MS = 86_400_000
 
 const serviceNames = [
   'kubernetes',

@@ -140,7 +140,7 @@ function readClientCas(file: string): { pem: string; source: string } {
 }
 
 /** Thousands of tokens or CAs; a file that is larger was not meant. */
-export const MAX_CREDENTIAL_FILE_BYTES = 4 * 1024 * 1024
+const MAX_CREDENTIAL_FILE_BYTES = 4 * 1024 * 1024
 
 function readCredential(file: string, what: string): Buffer {
   let bytes: Buffer

@@ -5,9 +5,9 @@ import { CONTROL_SOCKET_NAME } from '../process/control-socket.ts'
 import { CommandError } from './failure.ts'
 
 /** A status with thousands of nodes fits; more would be printed by nobody. */
-export const MAX_CONTROL_ANSWER_BYTES = 64 * 1024 * 1024
+const MAX_CONTROL_ANSWER_BYTES = 64 * 1024 * 1024
 /** The other end is on this machine and has the answer in memory. */
-export const CONTROL_ANSWER_TIMEOUT_MS = 10_000
+const CONTROL_ANSWER_TIMEOUT_MS = 10_000
 
 /** What the role answers on that path; `undefined` if it does not know the path. */
 export async function askRole(dataDir: string, path: string): Promise<unknown> {

@@ -19,10 +19,10 @@ import { judge, ownIdentity, type ProcessIdentity, surroundings } from './proces
 import { NotRegularFileError, readRegularFile } from './regular-file.ts'
 
 /** A lock is one line of text; what is longer was not written by us. */
-export const MAX_LOCK_FILE_BYTES = 4096
+const MAX_LOCK_FILE_BYTES = 4096
 
 /** Every attempt but the last lost to a rival that came and went in between. */
-export const MAX_LOCK_ATTEMPTS = 100
+const MAX_LOCK_ATTEMPTS = 100
 
 /** The lock cannot be had; the message says why and what to do. */
 export class LockError extends Error {

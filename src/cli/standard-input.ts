@@ -2,7 +2,7 @@
 import { CommandError } from './failure.ts'
 
 /** Far more than a token; a whole file sent by mistake is cut off. */
-export const MAX_STANDARD_INPUT_BYTES = 64 * 1024
+const MAX_STANDARD_INPUT_BYTES = 64 * 1024
 
 export async function readStandardInput(what: string): Promise<string> {
   const chunks: Buffer[] = []

@@ -24,10 +24,10 @@ import { grantFirstRights } from './up-rights.ts'
 import { upToken } from './up-token.ts'
 
 /** The edges of `up` join at once or not at all. */
-export const UP_TOKEN_LIFE_MS = 600_000
+const UP_TOKEN_LIFE_MS = 600_000
 
 /** For the first certificate of an endpoint: without it the ready screen would name a port that is closed. */
-export const UP_ENDPOINT_WAIT_MS = 60_000
+const UP_ENDPOINT_WAIT_MS = 60_000
 const endpointPollMs = 20
 
 export interface UpHubOptions extends Pick<HubOptions, 'clock' | 'logger' | 'registry' | 'listen'> {

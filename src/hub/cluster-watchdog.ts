@@ -10,7 +10,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { CLAIMS_MAX_AGE_MS, type Freshness } from './claims/freshness.ts'
 
 /** How often it looks. */
-export const CLUSTER_LOOK_MS = 1_000
+const CLUSTER_LOOK_MS = 1_000
 /**
  * Sessions that were let in go on for so long while the claims cannot be looked at: an API server that is upgraded or restored
  * comes back sooner, and nothing is gained by cutting off a fleet before. After that a name that was forgotten meanwhile counts

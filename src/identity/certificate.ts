@@ -11,8 +11,8 @@ import { decodeExtensions, type ExtensionValues } from './extensions.ts'
 import { MAX_PEM_BLOCKS, readPem, writePem } from './pem.ts'
 
 /** Room for some hundred names; a usual certificate has one kilobyte. Reading one of this size takes some hundredths of a second. */
-export const MAX_CERTIFICATE_BYTES = 16 * 1024
-export const CERTIFICATE_LABEL = 'CERTIFICATE'
+const MAX_CERTIFICATE_BYTES = 16 * 1024
+const CERTIFICATE_LABEL = 'CERTIFICATE'
 
 export interface Validity {
   readonly notBeforeMs: number

@@ -17,7 +17,7 @@ import { signatureAlgorithmOf, signBytes } from './signature.ts'
 import type { ExtendedKeyUsage, KeyUsage } from './usages.ts'
 
 /** More than anybody can guess, less than the twenty bytes that X.509 allows. */
-export const SERIAL_NUMBER_BYTES = 16
+const SERIAL_NUMBER_BYTES = 16
 /** Clocks of two machines differ; a certificate is dated back by this much so that it is valid where it arrives. */
 export const CLOCK_SKEW_MS = 5 * 60 * 1000
 

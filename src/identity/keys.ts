@@ -5,9 +5,9 @@ import { IdentityError, rethrowAs } from './errors.ts'
 import { type PemBlock, readPem, writePem } from './pem.ts'
 
 /** Shorter ones can be broken, and TLS libraries refuse them. */
-export const MIN_RSA_BITS = 2048
+const MIN_RSA_BITS = 2048
 /** Signatures of larger keys take so long to check that a stranger could keep us busy with them. */
-export const MAX_RSA_BITS = 8192
+const MAX_RSA_BITS = 8192
 
 export type EcCurve = 'P-256' | 'P-384' | 'P-521'
 

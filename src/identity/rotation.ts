@@ -2,9 +2,9 @@
 import type { Validity } from './certificate.ts'
 
 /** Early enough for many retries, and spread wide so that a fleet that joined together does not renew together. */
-export const ROTATION_WINDOW = { fromLifeFraction: 0.7, toLifeFraction: 0.9 } as const
+const ROTATION_WINDOW = { fromLifeFraction: 0.7, toLifeFraction: 0.9 } as const
 /** A certificate with less than this part of its life left is replaced at the next start rather than used. */
-export const NEAR_EXPIRY_LIFE_FRACTION = 0.2
+const NEAR_EXPIRY_LIFE_FRACTION = 0.2
 
 /**
  * The moment to rotate at. Draw it once for each certificate and keep it: drawing again at every start would let a process

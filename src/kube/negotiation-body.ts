@@ -7,7 +7,7 @@ import { unsupportedMediaType } from './status/request-errors.ts'
 
 export type PatchType = 'json-patch' | 'merge-patch' | 'strategic-merge-patch' | 'apply'
 
-export const PATCH_MEDIA_TYPES: Readonly<Record<PatchType, string>> = {
+const PATCH_MEDIA_TYPES: Readonly<Record<PatchType, string>> = {
   'json-patch': 'application/json-patch+json',
   'merge-patch': 'application/merge-patch+json',
   'strategic-merge-patch': 'application/strategic-merge-patch+json',

@@ -5,7 +5,7 @@
 import { ipAddressBytes, ipAddressText } from './ip-address.ts'
 
 /** What the longest DNS name has. */
-export const MAX_HOST_LENGTH = 253
+const MAX_HOST_LENGTH = 253
 /** Labels as they occur, underscores included; nothing that could be a path, a user or a space. */
 const namePattern = /^[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?(\.[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?)*$/
 /** Resolvers take `127.1`, `0x7f.1` and `2130706433` for addresses: names that end so are none. */

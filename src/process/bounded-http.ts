@@ -4,7 +4,7 @@ import { holdPlaces } from './connection-places.ts'
 import type { SafetyNet } from './safety-net.ts'
 
 /** How often the limits of time are looked at, and so how far they may be exceeded. Node's own interval is longer than they are. */
-export const BOUNDED_HTTP_CHECK_MS = 500
+const BOUNDED_HTTP_CHECK_MS = 500
 
 export interface BoundedHttpLimits {
   readonly maxConnections: number

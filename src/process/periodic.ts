@@ -6,7 +6,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import type { Part, RunningPart } from './lifecycle.ts'
 
 /** Hubs that started together spread out: each wait is shortened by up to this part of it. */
-export const PERIOD_SPREAD = 0.1
+const PERIOD_SPREAD = 0.1
 
 export interface PeriodicOptions {
   readonly name: string

@@ -13,7 +13,7 @@ import { LineLimit } from '../telemetry/line-limit.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 /** Of the errors that were caught, lines in the log: a peer that has found a defect must not fill the disk with it. */
-export const CAUGHT_ERRORS_LOGGED_PER_SECOND = 1
+const CAUGHT_ERRORS_LOGGED_PER_SECOND = 1
 /** How many of these lines may follow one another at once. */
 export const CAUGHT_ERRORS_LOG_BURST = 10
 
@@ -21,7 +21,7 @@ export const CAUGHT_ERRORS_LOG_BURST = 10
  * Where an error was caught: while serving a request, on a connection, on one of its streams, in a session of the tunnel, at a
  * port before the connection had an owner, in a timer, or nowhere but at the last resort of the process.
  */
-export const CATCHING_PLACES = ['request', 'connection', 'stream', 'session', 'listener', 'timer', 'process'] as const
+const CATCHING_PLACES = ['request', 'connection', 'stream', 'session', 'listener', 'timer', 'process'] as const
 export type CatchingPlace = (typeof CATCHING_PLACES)[number]
 
 /** Runs an action, to the end of its promise if it gives one. Never throws, and leaves no rejection behind. */

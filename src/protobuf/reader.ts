@@ -7,9 +7,9 @@ import { WireError } from './wire-error.ts'
 export const WIRE_VARINT = 0
 export const WIRE_FIXED64 = 1
 export const WIRE_BYTES = 2
-export const WIRE_START_GROUP = 3
-export const WIRE_END_GROUP = 4
-export const WIRE_FIXED32 = 5
+const WIRE_START_GROUP = 3
+const WIRE_END_GROUP = 4
+const WIRE_FIXED32 = 5
 
 /** Groups are long dead, but a reader must be able to step over them; more nesting than this is an attack. */
 const maxGroupDepth = 32

@@ -24,7 +24,7 @@ export interface BackoffSteps {
   readonly shares?: readonly [from: number, to: number]
 }
 
-export const USUAL_BACKOFF: BackoffSteps = { firstMs: BACKOFF_FIRST_MS, maxMs: BACKOFF_MAX_MS }
+const USUAL_BACKOFF: BackoffSteps = { firstMs: BACKOFF_FIRST_MS, maxMs: BACKOFF_MAX_MS }
 /** What cannot be read stays so until somebody mends it, and each try may cost the server a whole list. */
 export const UNREADABLE_BACKOFF: BackoffSteps = { minMs: BACKOFF_MAX_MS, firstMs: 60_000, maxMs: 300_000 }
 

@@ -14,7 +14,7 @@ import type { ReadGate, TunnelStream } from './tunnel-stream.ts'
 export const DEFAULT_OPEN_DEADLINE_MS = 30_000
 
 /** What a deadline becomes that is longer: nobody waits that long for a dial. */
-export const MAX_OPEN_DEADLINE_MS = 10 * 60 * 1000
+const MAX_OPEN_DEADLINE_MS = 10 * 60 * 1000
 
 export interface OutgoingOpen {
   /** May be written to at once. Destroyed where the open fails; `answered` says why. */

@@ -6,10 +6,10 @@ import type { Duplex } from 'node:stream'
 import type { TunnelStream } from './tunnel-stream.ts'
 
 /** Bytes put into one write to the socket: enough to save system calls, little enough to stay in the processor's cache. */
-export const RELAY_BATCH_BYTES = 256 * 1024
+const RELAY_BATCH_BYTES = 256 * 1024
 
 /** Less than this is passed on at once, because a small answer must not wait for company. */
-export const RELAY_GATHER_BYTES = 4 * 1024
+const RELAY_GATHER_BYTES = 4 * 1024
 
 /** A socket, as far as it matters here. */
 export type RelaySocket = Duplex & { resetAndDestroy?(): unknown }

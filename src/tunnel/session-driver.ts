@@ -17,7 +17,7 @@ import type { SessionCounters, SessionHandler } from './yamux/session-options.ts
 import type { Stream } from './yamux/stream.ts'
 
 /** Payload gathered into one write: large enough to keep a link busy, small enough that a new stream soon has its turn. */
-export const WRITE_BATCH_BYTES = 256 * 1024
+const WRITE_BATCH_BYTES = 256 * 1024
 
 /** How long a carrier may take to send the farewell of a session that has ended. */
 export const FAREWELL_MS = 2_000

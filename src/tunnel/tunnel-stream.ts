@@ -8,7 +8,7 @@ import type { StreamError } from './yamux/errors.ts'
 import type { Stream, StreamHandler } from './yamux/stream.ts'
 
 /** Bytes a Node stream holds in each direction on top of the session's own: one read of a socket. */
-export const TUNNEL_STREAM_BUFFER_BYTES = 64 * 1024
+const TUNNEL_STREAM_BUFFER_BYTES = 64 * 1024
 
 /** Takes the first bytes of a stream for itself, before any reader sees one. */
 export interface ReadGate {

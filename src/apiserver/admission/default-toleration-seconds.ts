@@ -5,7 +5,7 @@ import { PODS } from './lookup.ts'
 import { concernsObject } from './refusal.ts'
 
 /** What Kubernetes gives a pod on a node that has gone silent. */
-export const DEFAULT_TOLERATION_SECONDS = 300
+const DEFAULT_TOLERATION_SECONDS = 300
 
 const taints = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']
 const effect = 'NoExecute'

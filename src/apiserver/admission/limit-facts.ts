@@ -6,7 +6,7 @@ import type { Reading } from './lookup.ts'
 import { type Totals, totalsOf } from './totals.ts'
 
 /** Wider ranges are read again at each request, so that they take no memory. */
-export const MAX_KEPT_BOUNDS = 1_000
+const MAX_KEPT_BOUNDS = 1_000
 /** Of one object: each container is held against each resource of each LimitRange. Far more than there are in use. */
 export const MAX_LIMIT_CHECKS = 10_000
 

@@ -4,7 +4,7 @@ import { sameValue } from '../kinds/equality.ts'
 import { type Fields, integer, text } from '../kinds/fields.ts'
 
 /** More than any pod has: whether one covers another is asked of each pair. */
-export const MAX_MERGED_TOLERATIONS = 200
+const MAX_MERGED_TOLERATIONS = 200
 
 export function mergeTolerations(first: readonly Fields[], second: readonly Fields[]): Fields[] {
   const all = [...first, ...second]

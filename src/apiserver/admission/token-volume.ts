@@ -2,9 +2,9 @@
 import { type Fields, structs, text } from '../kinds/fields.ts'
 
 /** Where client libraries look. */
-export const TOKEN_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
+const TOKEN_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
 /** An hour and seven seconds: the odd number marks tokens that nobody asked for, which live longer than they say. */
-export const MOUNTED_TOKEN_SECONDS = 3607
+const MOUNTED_TOKEN_SECONDS = 3607
 
 const volumeNamePrefix = 'kube-api-access-'
 const defaultMode = 0o644

@@ -8,8 +8,8 @@ import { acceptsGzip, COMPRESSION_THRESHOLD_BYTES } from '../../kube/compression
 import type { RequestContext } from '../chain/handler.ts'
 
 /** All warnings of one response together; beyond it each is cut to `MAX_CUT_WARNING_CHARACTERS`. */
-export const MAX_WARNING_CHARACTERS = 4096
-export const MAX_CUT_WARNING_CHARACTERS = 256
+const MAX_WARNING_CHARACTERS = 4096
+const MAX_CUT_WARNING_CHARACTERS = 256
 
 const compress = promisify(gzip)
 /** Level 4 is what API servers use: most of the gain for a third of the time. */

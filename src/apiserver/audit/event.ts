@@ -47,7 +47,7 @@ export interface AuditEvent {
 }
 
 /** Longer ones say nothing more about who asked. */
-export const MAX_USER_AGENT_CHARACTERS = 1024
+const MAX_USER_AGENT_CHARACTERS = 1024
 
 export function auditEvent(context: RequestContext, stage: AuditStage, nowMs: number): AuditEvent {
   const { exchange, info, answer, impersonator, decision } = context

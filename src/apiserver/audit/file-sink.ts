@@ -11,9 +11,9 @@ import { SetupError } from '../setup-error.ts'
 import { type AuditSink, MAX_AUDIT_QUEUE_BYTES } from './sink.ts'
 
 /** What kube-apiserver's `--audit-log-maxsize` is by default. */
-export const MAX_AUDIT_FILE_BYTES = 100 * 1024 * 1024
+const MAX_AUDIT_FILE_BYTES = 100 * 1024 * 1024
 /** With the one being written, a little over a gigabyte in all; who must keep more collects them. */
-export const MAX_OLD_AUDIT_FILES = 10
+const MAX_OLD_AUDIT_FILES = 10
 
 export interface FileSinkOptions {
   readonly path: string

@@ -4,7 +4,7 @@ import { legalHeaderValue } from '../../http/server/legal-headers.ts'
 import type { Filter } from './handler.ts'
 
 /** Longer ids are cut, so that a client cannot blow up the log. kube-apiserver cuts them there too, and sends back the whole. */
-export const MAX_AUDIT_ID_CHARACTERS = 64
+const MAX_AUDIT_ID_CHARACTERS = 64
 
 export const withAuditId: Filter = (next) => async (context) => {
   context.auditId = auditIdOf(context.exchange.headers.get('audit-id') ?? '')

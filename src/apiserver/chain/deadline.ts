@@ -11,7 +11,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Filter, RequestContext } from './handler.ts'
 
 /** What a client that waits for an answer can bear, and what API servers grant. */
-export const MAX_REQUEST_MS = 60_000
+const MAX_REQUEST_MS = 60_000
 
 export function withDeadline(clock: Clock): Filter {
   return (next) => async (context) => {

@@ -11,10 +11,10 @@ import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import type { Filter, RequestContext } from './handler.ts'
 
 /** The numbers of a kube-apiserver without priority and fairness. */
-export const MAX_READS_IN_FLIGHT = 400
+const MAX_READS_IN_FLIGHT = 400
 export const MAX_WRITES_IN_FLIGHT = 200
 /** Watches are cheap when idle; this bounds their memory. */
-export const MAX_WATCHES_IN_FLIGHT = 20_000
+const MAX_WATCHES_IN_FLIGHT = 20_000
 
 /** From here on a share is kept for those who have little of it. */
 const crowdedPart = 1 / 2

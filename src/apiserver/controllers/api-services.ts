@@ -8,7 +8,7 @@ import { sameValue } from '../kinds/equality.ts'
 import { has, struct, structs } from '../kinds/fields.ts'
 import { builtIn, type InternalClient } from './internal-client.ts'
 
-export const AUTO_MANAGED_LABEL = 'kube-aggregator.kubernetes.io/automanaged'
+const AUTO_MANAGED_LABEL = 'kube-aggregator.kubernetes.io/automanaged'
 
 /** Written at each start; `true` would mean that the object follows a custom resource. */
 const onStart = 'onstart'

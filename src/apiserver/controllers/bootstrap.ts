@@ -22,7 +22,7 @@ import { builtIn, type InternalClient } from './internal-client.ts'
 import { NAMESPACES } from './namespace-state.ts'
 import { type Trust, writeTrustConfigMap } from './trust-config-map.ts'
 
-export const SYSTEM_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const
+const SYSTEM_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const
 
 export interface BootstrapOptions {
   readonly client: InternalClient

@@ -20,9 +20,9 @@ import type { InternalClient } from './internal-client.ts'
 
 const hourMs = 60 * 60 * 1000
 /** The longest life a certificate gets, and the one of those who ask for none. */
-export const MAX_CERTIFICATE_LIFE_MS = 365 * 24 * hourMs
+const MAX_CERTIFICATE_LIFE_MS = 365 * 24 * hourMs
 /** The shortest life that kube-controller-manager signs. */
-export const MIN_CERTIFICATE_LIFE_MS = 10 * 60 * 1000
+const MIN_CERTIFICATE_LIFE_MS = 10 * 60 * 1000
 /** A certificate of at least this life counts its life from its predated beginning; a shorter one from now. */
 const longLifeMs = 8 * hourMs
 

@@ -10,9 +10,9 @@ import { type Controller, nameOfItem } from './controller.ts'
 import { builtIn, type InternalClient } from './internal-client.ts'
 
 /** As with a kube-apiserver: long enough to see for a while which servers there were. */
-export const IDENTITY_LEASE_SECONDS = 3_600
+const IDENTITY_LEASE_SECONDS = 3_600
 /** As often as a kube-apiserver does it. */
-export const IDENTITY_RENEWAL_MS = 10_000
+const IDENTITY_RENEWAL_MS = 10_000
 
 const leases = builtIn('coordination.k8s.io/v1', 'leases')
 const namespace = 'kube-system'

@@ -17,7 +17,7 @@ import { updateObject } from '../core/write/update.ts'
 import type { WriteRequest } from '../core/write/write-request.ts'
 import type { Writer } from '../core/write/writer.ts'
 
-export const INTERNAL_USER: UserInfo = { name: 'system:apiserver', uid: '', groups: [MASTERS_GROUP], extra: {} }
+const INTERNAL_USER: UserInfo = { name: 'system:apiserver', uid: '', groups: [MASTERS_GROUP], extra: {} }
 
 export interface Place {
   readonly resource: Resource

@@ -15,7 +15,7 @@ import { NAMESPACES } from './namespace-state.ts'
 /** Changes of the contents wake the controller; this is for what changes without being seen. */
 export const NAMESPACE_RECHECK_MS = 15_000
 /** Deletes under way at a time, so that a large namespace does not push aside everybody else. */
-export const MAX_PARALLEL_DELETES = 32
+const MAX_PARALLEL_DELETES = 32
 
 const kubernetesFinalizer = 'kubernetes'
 /** Finalizers that stand for a propagation policy; deleting in the background takes them away. */

@@ -4,7 +4,7 @@ import { type Controller, nameOfItem, placeOf } from './controller.ts'
 import { builtIn, type InternalClient } from './internal-client.ts'
 import { isActiveNamespace, NAMESPACES } from './namespace-state.ts'
 
-export const ROOT_CA_CONFIG_MAP = 'kube-root-ca.crt'
+const ROOT_CA_CONFIG_MAP = 'kube-root-ca.crt'
 
 const configMaps = builtIn('v1', 'configmaps')
 /** A kube-controller-manager beside us rewrites maps without a description; what it says is ours to choose. */

@@ -13,9 +13,9 @@ import type { Controller } from './controller.ts'
 /** How long a server that says nothing is still listed; as long as with a kube-apiserver. */
 export const SERVER_LEASE_SECONDS = 15
 /** Leaves time for a second try before the record goes. */
-export const SERVER_RENEWAL_MS = 10_000
+const SERVER_RENEWAL_MS = 10_000
 /** After a failure: soon, because the record of a server that serves may be about to go, or gone. */
-export const SERVER_RENEWAL_RETRY_MS = 1_000
+const SERVER_RENEWAL_RETRY_MS = 1_000
 
 /** Where a server is reached. */
 export interface ServerAddress {

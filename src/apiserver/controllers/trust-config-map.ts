@@ -11,7 +11,7 @@ import { struct, text } from '../kinds/fields.ts'
 import { type Controller, placeOf } from './controller.ts'
 import { builtIn, type InternalClient } from './internal-client.ts'
 
-export const TRUST_CONFIG_MAP = 'extension-apiserver-authentication'
+const TRUST_CONFIG_MAP = 'extension-apiserver-authentication'
 
 export interface Trust {
   /** PEM of every CA whose client certificates this server believes. */

@@ -21,7 +21,7 @@ export const MAX_BODY_BYTES = 3 * 1024 * 1024
 /** Of what is asked and not kept: reviews, token requests, evictions, options. Room for a user with thousands of groups. */
 export const MAX_QUESTION_BYTES = 128 * 1024
 /** The same in YAML, which takes far longer to read. */
-export const MAX_YAML_QUESTION_BYTES = 8 * 1024
+const MAX_YAML_QUESTION_BYTES = 8 * 1024
 
 export interface ExpectedKind {
   readonly apiVersion: string

@@ -14,8 +14,8 @@ import type { ReadyItem, RenderAsker, Renderer } from './renderer.ts'
 import { objectParts } from './shape.ts'
 
 /** As many events as the store reports at once, and a moment's worth of large ones. */
-export const MAX_KEPT_EVENTS = 512
-export const MAX_KEPT_FRAME_BYTES = 8 * 1024 * 1024
+const MAX_KEPT_EVENTS = 512
+const MAX_KEPT_FRAME_BYTES = 8 * 1024 * 1024
 
 const msPerSecond = 1000
 const endOfEvent = Buffer.from('}\n')

@@ -6,8 +6,8 @@ import { type BodyForm, encodeJson } from '../answers/encode-body.ts'
 import { LIST_PIECE_BYTES } from './json-list.ts'
 
 /** How much JSON is indented, or made YAML of, between two looks at the time: a few milliseconds. */
-export const INDENTED_PIECE_BYTES = 16 * 1024
-export const YAML_PIECE_BYTES = 4 * 1024
+const INDENTED_PIECE_BYTES = 16 * 1024
+const YAML_PIECE_BYTES = 4 * 1024
 
 export interface ListText {
   readonly head: Buffer

@@ -16,10 +16,10 @@ import { collectionPrefix, keyOf, type Resource } from './resource.ts'
 import { type Selection, selectionOf, selectsEverything } from './selection.ts'
 
 /** How long a reader waits for a revision that the store has not reached; API servers wait as long. */
-export const FUTURE_REVISION_WAIT_MS = 3_000
+const FUTURE_REVISION_WAIT_MS = 3_000
 
 /** How many entries of the past are read at once. */
-export const HISTORY_PAGE_ENTRIES = 500
+const HISTORY_PAGE_ENTRIES = 500
 
 export interface ListedItems {
   readonly items: readonly Item[]

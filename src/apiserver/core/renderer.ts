@@ -14,7 +14,7 @@ import { type Item, MAX_INLINE_OBJECT_BYTES } from './item.ts'
 import type { OutputContext } from './output.ts'
 
 /** A byte of an object takes as long in YAML as this many in other encodings. */
-export const YAML_OUTPUT_WEIGHT = 4
+const YAML_OUTPUT_WEIGHT = 4
 
 const noRow = Buffer.alloc(0)
 

@@ -24,9 +24,9 @@ import type { WatchQueue } from './watch-queue.ts'
 /** About as often as a kube-apiserver. */
 export const BOOKMARK_INTERVAL_MS = 60_000
 /** How long a watch waits when the thread for heavy work has no place for its event. */
-export const BUSY_RETRY_MS = 1_000
+const BUSY_RETRY_MS = 1_000
 /** A watch without a timeout of its own ends after a random time between this and twice as much. */
-export const MIN_WATCH_TIMEOUT_MS = 1_800_000
+const MIN_WATCH_TIMEOUT_MS = 1_800_000
 
 const neverAborted = new AbortController().signal
 

@@ -22,7 +22,7 @@ export const MAX_WAITING_HEAVY_TASKS_PER_CALLER = 8
 /** A thread that had nothing to do for so long is let go, with its memory. */
 export const HEAVY_THREAD_IDLE_MS = 60_000
 /** A task that needs more ends its thread. */
-export const MAX_HEAVY_THREAD_MIB = 512
+const MAX_HEAVY_THREAD_MIB = 512
 
 interface Waiting {
   readonly task: HeavyTask

@@ -66,9 +66,9 @@ export function nameOf({ group, version, row }: Resource): ResourceName {
 }
 
 /** With its defaults; etcd keeps objects of half the size. */
-export const MAX_OBJECT_BYTES = 3 * 1024 * 1024
+const MAX_OBJECT_BYTES = 3 * 1024 * 1024
 /** With its defaults, which may be more than what was sent. */
-export const MAX_OBJECT_VALUES = 150_000
+const MAX_OBJECT_VALUES = 150_000
 
 /** On the other thread. Never throws: whatever happens is the result. */
 export function performTask(task: HeavyTask): HeavyResult {

@@ -13,7 +13,7 @@ import { type Fields, flag, has, integer, struct, structs, text, textMap, texts 
 import { asPrefix, dnsLabel, type NameRule } from './names.ts'
 
 /** Keys and values of all annotations together. */
-export const MAX_ANNOTATIONS_BYTES = 256 * 1024
+const MAX_ANNOTATIONS_BYTES = 256 * 1024
 
 const orphanFinalizer = 'orphan'
 const foregroundFinalizer = 'foregroundDeletion'

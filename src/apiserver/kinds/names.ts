@@ -2,10 +2,10 @@
  * The rules that names follow, and the API server's explanation of each breach. A rule answers with explanations, none
  * when the name is fine.
  */
-export const MAX_DNS_LABEL_LENGTH = 63
+const MAX_DNS_LABEL_LENGTH = 63
 export const MAX_DNS_SUBDOMAIN_LENGTH = 253
-export const MAX_PORT_NAME_LENGTH = 15
-export const MAX_PORT = 65_535
+const MAX_PORT_NAME_LENGTH = 15
+const MAX_PORT = 65_535
 export const MAX_ID = 2 ** 31 - 1
 
 export type NameRule = (name: string) => string[]

@@ -10,10 +10,10 @@ import { Turns } from '../../runtime/turns.ts'
 import type { OpenApiPart, OpenApiSource } from './source.ts'
 import { type SwaggerForm, swaggerBytes } from './swagger/swagger-bytes.ts'
 
-export const OPENAPI_ROOT = '/openapi/v3'
+const OPENAPI_ROOT = '/openapi/v3'
 const swaggerPath = '/openapi/v2'
 /** How long a client may keep a document that it asked for by its hash. */
-export const IMMUTABLE_LIFE_MS = 365 * 24 * 3600 * 1000
+const IMMUTABLE_LIFE_MS = 365 * 24 * 3600 * 1000
 
 export interface OpenApiRequest {
   readonly accept?: string | undefined

@@ -19,7 +19,7 @@ const isTaken = 'provided port is already allocated'
 const isOutOfRange = `provided port is not in the valid range. The range of valid ports is ${FIRST_NODE_PORT}-${LAST_NODE_PORT}`
 
 /** Each is locked by an entry of its own, and a store writes only so many entries at once. */
-export const MAX_NODE_PORTS = 100
+const MAX_NODE_PORTS = 100
 
 export class NodePorts {
   readonly #table: AllocationTable<number>

@@ -15,7 +15,7 @@ import { ServiceLocks } from './service-locks.ts'
 import { SERVICES } from './service-request.ts'
 
 /** Each round is lost only to another server that took the very same; so many in a row mean that something is wrong. */
-export const MAX_LOCK_TRIES = 16
+const MAX_LOCK_TRIES = 16
 
 export class ServiceWriter extends Writer {
   readonly #allocator: ServiceAllocator

@@ -38,7 +38,7 @@ import type {
 import { CompactedError, FutureRevisionError, StoreUnavailableError } from './store-errors.ts'
 import { PROGRESS_INTERVAL_MS } from './watch-hub.ts'
 
-export const DEFAULT_KEY_PREFIX = '/registry/'
+const DEFAULT_KEY_PREFIX = '/registry/'
 /** Etcd has no way to say "to the last key" but this. */
 const TO_THE_END = Buffer.from([0])
 const FIRST_REVISION = 1

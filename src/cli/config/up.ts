@@ -6,7 +6,7 @@ import { option, type PortClash, type Role, type ValuesOf } from './option.ts'
 import { filePath, integer, listenAddress } from './values.ts'
 
 /** Each is a whole agent in this process; more belong on machines of their own. */
-export const MAX_UP_EDGES = 32
+const MAX_UP_EDGES = 32
 
 const options = {
   dataDir: option({

@@ -111,7 +111,7 @@ const MS_PER_UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_0
 /** Longest duration a timer of the runtime can wait. */
 export const MAX_DURATION_MS = 2 ** 31 - 1
 /** A hundred years: beyond it somebody mistook the unit. */
-export const MAX_PERIOD_MS = 36_500 * 86_400_000
+const MAX_PERIOD_MS = 36_500 * 86_400_000
 
 /** A duration in the spelling of Kubernetes, `1m30s`; in milliseconds once read. */
 export const duration: ValueType<number> = {

@@ -20,7 +20,7 @@ import {
 import { askEdge } from './reported-status.ts'
 
 /** Certificates are renewed long before; what has less than this share of its life left was not. */
-export const OVERDUE_LIFE_SHARE = 0.1
+const OVERDUE_LIFE_SHARE = 0.1
 
 const writableByOthers = 0o022
 const othersAccess = 0o077

@@ -22,15 +22,15 @@ import { askRole } from '../control-client.ts'
 import { type DoctorReaders, ToolError, type ToolFailure, type VersionAnswer } from './finding.ts'
 
 /** The endpoint is on this machine. */
-export const DOCTOR_TLS_TIMEOUT_MS = 5_000
+const DOCTOR_TLS_TIMEOUT_MS = 5_000
 /** More than the endpoint waits for a connection to the API server, so that its own answer comes first. */
-export const DOCTOR_REQUEST_TIMEOUT_MS = 25_000
+const DOCTOR_REQUEST_TIMEOUT_MS = 25_000
 /** A version or a Status; who sends more is no API server. */
-export const MAX_DOCTOR_ANSWER_BYTES = 64 * 1024
+const MAX_DOCTOR_ANSWER_BYTES = 64 * 1024
 /** Tools that ask the kernel and return. */
-export const DOCTOR_TOOL_TIMEOUT_MS = 10_000
+const DOCTOR_TOOL_TIMEOUT_MS = 10_000
 /** A chain of kube-proxy with tens of thousands of services. */
-export const MAX_DOCTOR_TOOL_BYTES = 64 * 1024 * 1024
+const MAX_DOCTOR_TOOL_BYTES = 64 * 1024 * 1024
 
 export function machineReaders({ clock, environment }: CommandContext, dataDir: string): DoctorReaders {
   let status: Promise<unknown> | undefined

@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { AccountFiles } from './service-account.ts'
 
 /** When a new token is fetched: as the kubelet does, so that a fifth of its life is left for API servers that are away. */
-export const RUN_TOKEN_REFRESH_SHARE = 0.8
+const RUN_TOKEN_REFRESH_SHARE = 0.8
 /** Between looks at the clock: a laptop that slept finds its token replaced soon after. Also between attempts that failed. */
 export const RUN_TOKEN_CHECK_MS = 10_000
 

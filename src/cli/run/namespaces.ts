@@ -4,7 +4,7 @@ import { CommandError } from '../failure.ts'
 import { type NamespaceKind, namespaceCommand, type Preparation } from './mount-script.ts'
 
 /** A few mounts; longer means that something below /run does not answer. */
-export const NAMESPACE_PROBE_TIMEOUT_MS = 10_000
+const NAMESPACE_PROBE_TIMEOUT_MS = 10_000
 
 /** Resolves with what the command said on stderr if it failed, and with nothing if it did not. */
 export type Attempt = (command: readonly string[]) => Promise<string | undefined>

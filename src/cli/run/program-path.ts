@@ -3,8 +3,8 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 
 /** As shells say it. */
-export const EXIT_NOT_EXECUTABLE = 126
-export const EXIT_NOT_FOUND = 127
+const EXIT_NOT_EXECUTABLE = 126
+const EXIT_NOT_FOUND = 127
 
 export interface ProgramProblem {
   readonly exitCode: number

@@ -9,7 +9,7 @@ import { ApiError } from '../../kube/status/status.ts'
 import { CommandError, UsageError } from '../failure.ts'
 
 /** As long as the kubelet asks for; API servers give at least ten minutes. */
-export const RUN_TOKEN_SECONDS = 3_600
+const RUN_TOKEN_SECONDS = 3_600
 const rootCaConfigMap = 'kube-root-ca.crt'
 const namePattern = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
 

@@ -14,7 +14,7 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { RememberedRotation } from '../identity/edge-record.ts'
 
 /** The form of `node-certificates.json`; any other is passed over, which costs a new draw of the moments. */
-export const NODE_CERTIFICATES_VERSION = 1
+const NODE_CERTIFICATES_VERSION = 1
 
 export interface NodePairPaths extends Readonly<Record<CertificatePurpose, PairPaths>> {
   readonly memory: string

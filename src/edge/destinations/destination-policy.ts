@@ -8,7 +8,7 @@ import { specialPrefixOf } from '../../network/special-address.ts'
 import { type DestinationRule, ruleCovers } from './destination-rule.ts'
 
 /** Where every kubelet serves `logs`, `exec` and metrics. */
-export const KUBELET_PORT = 10_250
+const KUBELET_PORT = 10_250
 
 /** Destinations of which is kept whether a rule covers them: more than hubs ask for, and asking the rules is slow. */
 export const MAX_KEPT_COVERS = 1_024

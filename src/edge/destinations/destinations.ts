@@ -11,7 +11,7 @@ import type { DestinationRule } from './destination-rule.ts'
 import { StreamServer } from './stream-server.ts'
 
 /** How old a look at the addresses of this machine may be: asking the system costs as much as a connection. */
-export const OWN_ADDRESSES_MAX_AGE_MS = 1_000
+const OWN_ADDRESSES_MAX_AGE_MS = 1_000
 
 export interface DestinationsOptions {
   readonly node: string

@@ -14,9 +14,9 @@ import type { DestinationMetrics } from './destination-metrics.ts'
 import type { DestinationPolicy } from './destination-policy.ts'
 
 /** Streams from all hubs at a time; each has a socket of this node. */
-export const MAX_DESTINATION_STREAMS = 4_096
+const MAX_DESTINATION_STREAMS = 4_096
 /** Of those, how many only the kubelet gets: `kubectl logs` and `exec` work while something else takes all it can. */
-export const RESERVED_KUBELET_STREAMS = 512
+const RESERVED_KUBELET_STREAMS = 512
 /** Connections that are being made at a time: what a busy `kubectl` fleet needs, and little for a table of sockets. */
 export const MAX_DESTINATION_DIALS = 256
 /** Of those, how many only the kubelet gets: addresses that swallow packets bind the others for as long as hubs wait. */

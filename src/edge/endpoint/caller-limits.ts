@@ -11,7 +11,7 @@ export const REQUEST_BURST = 4_000
 /** The same for one address whose callers have proven nothing. */
 export const UNPROVEN_REQUESTS_PER_SECOND = 200
 /** The same for one address whose callers have proven nothing. */
-export const UNPROVEN_REQUEST_BURST = 400
+const UNPROVEN_REQUEST_BURST = 400
 /** What a request costs that was refused as 401, was of no use to an unreachable server, or was given up by the client. */
 export const FAILED_REQUEST_COST = 20
 /** A request waits this long for its turn; one that would have to wait longer is answered 429. */

@@ -30,7 +30,7 @@ export const LISTEN_RETRY_MS = 5_000
 /** Clients are on this machine: one that answers no ping for a few of these is gone, or does not read what it asked for. */
 export const CLIENT_PING_MS = 15_000
 /** One for each request that one caller may have under way, and no more: the rest is for others. Programs of the node share one. */
-export const MAX_CONNECTIONS_PER_ADDRESS = 2_500
+const MAX_CONNECTIONS_PER_ADDRESS = 2_500
 
 export interface EndpointOptions {
   readonly node: string

@@ -9,10 +9,10 @@ import { brokeOff } from '../upstream/upstream-error.ts'
 import type { Refused } from './caller-limits.ts'
 
 /** When a caller that was refused for its own rate may come back. */
-export const SLOW_DOWN_SECONDS = 1
+const SLOW_DOWN_SECONDS = 1
 
 /** Go's client repeats ten times by itself what carries a Retry-After: kubectl would be silent for ten times as long. */
-export const MAX_RETRY_AFTER_SECONDS = 1
+const MAX_RETRY_AFTER_SECONDS = 1
 
 /** Returns the code of the answer. */
 export function answerError(exchange: Exchange, error: unknown): number {

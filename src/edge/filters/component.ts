@@ -11,7 +11,7 @@ const kubeProxy: Component = 'kube-proxy'
 const otherKubeProxies = ['system:serviceaccount:kube-system:kube-proxy', 'system:kube-proxy']
 
 /** A User-Agent is as long as its client likes; no component has a name like that. */
-export const MAX_COMPONENT_LENGTH = 63
+const MAX_COMPONENT_LENGTH = 63
 
 /** The component that the User-Agent names; empty for none. */
 export function claimedComponent(userAgent: string): Component {

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import type { FilterEndpoint, ObjectFilter } from './filter.ts'
 
 /** The form of `filter-view.json`; any other counts as unreadable. */
-export const FILTER_VIEW_VERSION = 1
+const FILTER_VIEW_VERSION = 1
 
 export interface FilterView {
   /** The names of those that are on. */

@@ -15,7 +15,7 @@ export const MAX_HELD_BODY_BYTES = 64 * 1024 * 1024
  * Two of the largest, or hundreds of usual ones; what a small node can spare for a moment. Verified components have as much
  * to themselves as all that go by their User-Agent.
  */
-export const MAX_HELD_BODIES_BYTES = 128 * 1024 * 1024
+const MAX_HELD_BODIES_BYTES = 128 * 1024 * 1024
 
 /** A body is held for as long as it takes to arrive and to be read by a client on the same machine. */
 export const HELD_BODY_RETRY_SECONDS = 1

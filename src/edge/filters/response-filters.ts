@@ -26,9 +26,9 @@ import { WatchBodyFilter } from './watch-body-filter.ts'
 import { WholeBodyFilter } from './whole-body-filter.ts'
 
 /** Lines in the log about answers that no filter could read, per second: clients choose what they ask for. */
-export const UNFILTERED_ANSWERS_LOGGED_PER_SECOND = 1
+const UNFILTERED_ANSWERS_LOGGED_PER_SECOND = 1
 /** How many of these lines may follow one another at once. */
-export const UNFILTERED_ANSWERS_LOG_BURST = 20
+const UNFILTERED_ANSWERS_LOG_BURST = 20
 
 export interface ResponseFiltersOptions {
   /** Where clients on this node are sent; undefined while there is no such place, and nothing is rewritten then. */

@@ -7,7 +7,7 @@
  * For verified and for claimed callers each. A kubelet watches each ConfigMap that its pods mount on its own, a few hundred
  * in all; who is forgotten is judged by the view of the run before and lists once more at worst.
  */
-export const MAX_REMEMBERED_VIEWS = 4_096
+const MAX_REMEMBERED_VIEWS = 4_096
 
 /** Of what was read in pages through different views: no view has this text. */
 const mixedViews = 'mixed'

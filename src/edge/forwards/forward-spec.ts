@@ -6,7 +6,7 @@ import { API_SERVER_TARGET } from '../../protocol/names.ts'
 const maxPort = 65_535
 const namePattern = /^[A-Za-z0-9_]([-A-Za-z0-9_.]*[A-Za-z0-9_])?$/
 /** What DNS allows for a whole name. */
-export const MAX_FORWARD_HOST_LENGTH = 253
+const MAX_FORWARD_HOST_LENGTH = 253
 /** Each is a listener; a node needs a handful. */
 export const MAX_FORWARDS = 256
 

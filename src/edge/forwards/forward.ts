@@ -18,12 +18,12 @@ import type { ForwardMetrics } from './forward-metrics.ts'
 import type { ForwardSpec } from './forward-spec.ts'
 
 /** Connections of one forward at a time: far above what the pods of a node hold to one target. */
-export const MAX_FORWARD_CONNECTIONS = 4_096
+const MAX_FORWARD_CONNECTIONS = 4_096
 /** Connections of one forward that have no answer yet, so that a target that hangs cannot take all of them. */
-export const MAX_FORWARD_OPENS = 512
+const MAX_FORWARD_OPENS = 512
 
 /** Lines in the log about connections that got nowhere, per second; any program on the node can cause them. */
-export const REFUSED_CONNECTIONS_LOGGED_PER_SECOND = 1
+const REFUSED_CONNECTIONS_LOGGED_PER_SECOND = 1
 /** How many of these lines may follow one another at once. */
 export const REFUSED_CONNECTIONS_LOG_BURST = 20
 

@@ -12,7 +12,7 @@ import { CHECK_IN_INTERVAL_MS } from '../rotation/rotation-core.ts'
 import { HubError } from './hub-error.ts'
 
 /** A hub that restarts is back by then. */
-export const CHECK_IN_RETRY_FIRST_MS = 1_000
+const CHECK_IN_RETRY_FIRST_MS = 1_000
 /** A hub that refuses, or is away for long, is asked this seldom. */
 export const CHECK_IN_RETRY_MAX_MS = 300_000
 

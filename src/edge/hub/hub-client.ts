@@ -13,7 +13,7 @@ import { HubError, networkError } from './hub-error.ts'
 import { exchange, type HubAnswer, type HubRequest, type HubTrust } from './hub-exchange.ts'
 
 /** Longer than the hub's own long poll, so that the hub is the one to say that it takes longer. */
-export const CERTIFICATE_ANSWER_TIMEOUT_MS = 90_000
+const CERTIFICATE_ANSWER_TIMEOUT_MS = 90_000
 /** A hub may ask for patience up to this; what is more is taken for a mistake. */
 export const MAX_HUB_RETRY_AFTER_MS = 300_000
 /** Of the list of cross-certificates; more are not read. Reading one takes milliseconds, in which the node is not served. */

@@ -7,7 +7,7 @@ import * as v from 'valibot'
 import { ExplainedError } from '../../runtime/explained-error.ts'
 
 /** The form of `edge.json` that this program writes; a reader of another form cannot know what it would lose. */
-export const EDGE_RECORD_VERSION = 1
+const EDGE_RECORD_VERSION = 1
 
 const sha256Hex = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))
 const nonEmpty = v.pipe(v.string(), v.minLength(1))

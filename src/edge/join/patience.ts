@@ -3,9 +3,9 @@ import type { Clock } from '../../runtime/clock.ts'
 import { HubError } from '../hub/hub-error.ts'
 
 /** A hub that lets thousands in needs minutes; a person who watches should not wait much longer. */
-export const MAX_BUSY_RETRIES = 20
+const MAX_BUSY_RETRIES = 20
 /** The longest wait where the hub does not say when to come back; drawn anew each time. */
-export const BUSY_RETRY_MS = 10_000
+const BUSY_RETRY_MS = 10_000
 
 export interface Patience {
   readonly clock: Clock

@@ -14,23 +14,23 @@ import { greetServer, type ServerLink, type ServerLinkOptions } from './server-l
 import type { ServerTls } from './server-socket.ts'
 
 /** Stock agents give a destination as long to connect, and servers count on it. */
-export const AGENT_DIAL_TIMEOUT_MS = 5_000
+const AGENT_DIAL_TIMEOUT_MS = 5_000
 /** Links to servers, those that are about to go included: far more than a control plane has. Whatever they say, there are no more. */
 export const MAX_KONNECTIVITY_SERVERS = 64
 /** Lines in the log about dials that failed, per second: servers dial what users ask for. */
-export const FAILED_DIALS_LOGGED_PER_SECOND = 1
+const FAILED_DIALS_LOGGED_PER_SECOND = 1
 /** How many of these lines may follow one another at once. */
-export const FAILED_DIALS_LOG_BURST = 20
+const FAILED_DIALS_LOG_BURST = 20
 /** How often an idle link is looked at while the edge stops. */
-export const DRAIN_POLL_MS = 100
+const DRAIN_POLL_MS = 100
 
 /** Between attempts that worked, and after the first that did not: as stock agents do, so that a server meets nothing new. */
-export const SYNC_INTERVAL_MS = 1_000
+const SYNC_INTERVAL_MS = 1_000
 /** Never longer than this, so that a server that comes back is found soon. */
-export const SYNC_INTERVAL_CAP_MS = 10_000
+const SYNC_INTERVAL_CAP_MS = 10_000
 
 /** Half as long again each time, and a tenth left to chance, so that the agents of a site do not come all at once. */
-export const AGENT_BACKOFF: BackoffSteps = {
+const AGENT_BACKOFF: BackoffSteps = {
   firstMs: SYNC_INTERVAL_MS,
   maxMs: SYNC_INTERVAL_CAP_MS,
   factor: 1.5,

@@ -13,11 +13,11 @@ import type { Budget } from '../../tunnel/yamux/budget.ts'
 import { connectToServer, type ServerSocketOptions } from './server-socket.ts'
 
 /** Stock servers throw out who pings more often than every 30 seconds. */
-export const SERVER_PING_INTERVAL_MS = 35_000
+const SERVER_PING_INTERVAL_MS = 35_000
 /** Two pings without an answer. */
-export const SERVER_DEAD_AFTER_MS = 70_000
+const SERVER_DEAD_AFTER_MS = 70_000
 /** For a server to say its name once it is connected. */
-export const SERVER_HEADERS_TIMEOUT_MS = 10_000
+const SERVER_HEADERS_TIMEOUT_MS = 10_000
 
 export interface ServerLinkOptions extends Omit<ServerSocketOptions, 'signal'> {
   readonly clock: Clock

@@ -27,7 +27,7 @@ import type { TokenMetrics } from './token-metrics.ts'
 import { isOfAnotherCluster, tokenSha256, writeTokenOrigin } from './token-origin.ts'
 
 /** Far more than a token of any API server; what is larger was put there by mistake. */
-export const MAX_TOKEN_FILE_BYTES = 64 * 1024
+const MAX_TOKEN_FILE_BYTES = 64 * 1024
 
 const refused = 'the API server refuses the token of kube-proxy; another is being asked for'
 

@@ -20,7 +20,7 @@ import { attemptSession, type SessionAttemptOptions, type SessionEvents } from '
 /** For everything up to the hub's first answer: every carrier in turn, through a slow proxy. */
 export const SESSION_ATTEMPT_LIMIT_MS = 60_000
 /** How long a session that was replaced may serve the streams it has: a long `kubectl logs -f`, but not for ever. */
-export const HAND_OVER_DRAIN_MS = 60 * 60 * 1000
+const HAND_OVER_DRAIN_MS = 60 * 60 * 1000
 /** Between the first answer on a new session and the farewell on the old one: streams under way to the old one arrive. */
 export const HAND_OVER_GRACE_MS = 1_000
 /** What lay in the kernel while we slept arrives within this time, and proves nothing. */

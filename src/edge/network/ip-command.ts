@@ -2,9 +2,9 @@
 import { execFile } from 'node:child_process'
 
 /** It asks the kernel and returns; longer means that the kernel holds its lock. */
-export const IP_COMMAND_TIMEOUT_MS = 10_000
+const IP_COMMAND_TIMEOUT_MS = 10_000
 /** Nodes with thousands of pods have thousands of interfaces. */
-export const MAX_IP_OUTPUT_BYTES = 64 * 1024 * 1024
+const MAX_IP_OUTPUT_BYTES = 64 * 1024 * 1024
 
 export type IpFailure = 'not-installed' | 'not-permitted' | 'not-supported' | 'failed'
 

@@ -2,9 +2,9 @@
 import { execFile } from 'node:child_process'
 
 /** It asks the kernel and returns; longer means that the kernel holds its lock. */
-export const NFT_COMMAND_TIMEOUT_MS = 10_000
+const NFT_COMMAND_TIMEOUT_MS = 10_000
 /** Our table has a handful of rules. */
-export const MAX_NFT_OUTPUT_BYTES = 1024 * 1024
+const MAX_NFT_OUTPUT_BYTES = 1024 * 1024
 
 export type NftFailure = 'not-installed' | 'not-permitted' | 'not-supported' | 'not-there' | 'failed'
 

@@ -24,7 +24,7 @@ import {
 import { type IpCommand, IpCommandError, runIp } from './ip-command.ts'
 import { createNetworkMetrics, type NetworkMetrics } from './network-metrics.ts'
 
-export const DEFAULT_INTERFACE_NAME = 'edge-dummy0'
+const DEFAULT_INTERFACE_NAME = 'edge-dummy0'
 /** An address that somebody removes is back within this time. */
 export const INTERFACE_CHECK_MS = 10_000
 

@@ -7,7 +7,7 @@ import type { ByteSource } from '../../http/body/byte-source.ts'
 import { guardEmitter } from '../../runtime/guarded-emitter.ts'
 
 /** Bytes held between the API server's connection and the client's: a few frames. */
-export const ANSWER_BUFFER_BYTES = 64 * 1024
+const ANSWER_BUFFER_BYTES = 64 * 1024
 
 export class AnswerBody extends Readable {
   readonly #source: ByteSource

@@ -18,17 +18,17 @@ export const UPSTREAM_PING_INTERVAL_MS = 15_000
 /** Without an answer for as long the API server counts as gone, and whoever waits for it is told. */
 export const UPSTREAM_DEAD_AFTER_MS = 30_000
 /** Of a whole connection. What is received is booked to its stream at once, so this bounds the flow and not the memory. */
-export const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024
+const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024
 /** Headers of one request or answer: what an API server takes from its clients. */
 export const MAX_HEADER_BLOCK_BYTES = 1024 * 1024
 /** Headers of one answer; every warning is one. */
-export const MAX_ANSWER_HEADERS = 2_000
+const MAX_ANSWER_HEADERS = 2_000
 
 /**
  * Streams that we break off on one connection before the next requests get another: servers end connections with too many,
  * ours beyond 500, and what other clients have open there must not end with them.
  */
-export const MAX_CANCELS_PER_UPSTREAM = 300
+const MAX_CANCELS_PER_UPSTREAM = 300
 
 export interface H2ConnectionOptions {
   readonly secured: SecuredConnection

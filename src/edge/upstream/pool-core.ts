@@ -16,7 +16,7 @@ export const MAX_POOL_CONNECTIONS = 32
  * Connections of one pool that only let their streams end: a long watch after each GOAWAY must not pile up without end.
  * Beyond, the oldest is ended, and whoever watches there comes again.
  */
-export const MAX_DRAINING_CONNECTIONS = 64
+const MAX_DRAINING_CONNECTIONS = 64
 /** Below the 90 s after which a kube-apiserver ends an idle connection, so that no request meets that end. */
 export const IDLE_UPSTREAM_MS = 60_000
 

@@ -22,7 +22,7 @@ import {
 import { createUpstreamMetrics, type UpstreamMetrics } from './upstream-metrics.ts'
 
 /** Upgraded connections at a time; each is a person at a terminal, a copy, or a forwarded port. */
-export const MAX_UPSTREAM_UPGRADES = 1_024
+const MAX_UPSTREAM_UPGRADES = 1_024
 
 export interface PooledUpstreamOptions extends ApiServer {
   /** The node's Kubernetes client certificate as it is now; absent before there is one. */

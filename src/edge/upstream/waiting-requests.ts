@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { type PoolName, UpstreamError } from './upstream.ts'
 
 /** Requests of one pool that wait for a stream; each holds a client. */
-export const MAX_WAITING_REQUESTS = 1_024
+const MAX_WAITING_REQUESTS = 1_024
 /** By then the streams in use are watches, and the client does better to come again later. */
 export const MAX_STREAM_WAIT_MS = 20_000
 

@@ -4,17 +4,17 @@
  */
 
 /** What one stream reaches at most: a link of 400 Mbit/s. */
-export const STREAM_BYTES_PER_SECOND = 50 * 1024 * 1024
+const STREAM_BYTES_PER_SECOND = 50 * 1024 * 1024
 /** What is left to each stream of a full connection. */
 export const MIN_STREAM_WINDOW_BYTES = 128 * 1024
 /** Few streams get as much on the shortest link too: both ends need time of their own. */
-export const SHORT_LINK_WINDOW_BYTES = 1024 * 1024
+const SHORT_LINK_WINDOW_BYTES = 1024 * 1024
 /** As far as the window of the tunnel's own stream grows. */
 export const MAX_STREAM_WINDOW_BYTES = 16 * 1024 * 1024
 /** Unread bytes of one connection, all its streams together. */
 export const UNREAD_BUDGET_BYTES = 16 * 1024 * 1024
 /** A link whose round trip is not known yet is taken for a slow one. */
-export const ASSUMED_RTT_MS = 100
+const ASSUMED_RTT_MS = 100
 
 /** A power of two, so that it changes seldom. */
 export function streamWindowBytes(rttMs: number | undefined, streams: number): number {

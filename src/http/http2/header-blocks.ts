@@ -3,7 +3,7 @@ import { withoutPadding } from './frame-reader.ts'
 import { ErrorCode, Flag, Http2Error } from './wire.ts'
 
 /** Frames of one block: as many as a large head needs, where a peer fills them. */
-export const MAX_CONTINUATIONS = 128
+const MAX_CONTINUATIONS = 128
 
 export interface HeaderBlock {
   readonly streamId: number

@@ -12,7 +12,7 @@ import {
 } from './wire.ts'
 
 /** In one frame: several times what there is to say, with room for those that clients make up to see who minds. */
-export const MAX_SETTINGS_ENTRIES = 32
+const MAX_SETTINGS_ENTRIES = 32
 
 /** What the peer has said so far. */
 export class PeerSettings {

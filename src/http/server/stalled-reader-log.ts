@@ -4,7 +4,7 @@ import { TokenBucket } from '../../runtime/token-bucket.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
 /** Lines in the log; the metric counts all. */
-export const STALLED_READERS_LOGGED_PER_SECOND = 1
+const STALLED_READERS_LOGGED_PER_SECOND = 1
 
 export function stalledReaderLog(logger: Logger, clock: Clock): (unsentBytes: number) => void {
   const lines = new TokenBucket(STALLED_READERS_LOGGED_PER_SECOND, clock.monotonicMs())

@@ -13,10 +13,10 @@ import type { NodeCertificates } from './node-certificates.ts'
 import { describeContent } from './template.ts'
 
 /** A signer that did not answer one long wait is slow or absent; asking at once again would only keep both busy. */
-export const PENDING_RETRY_AFTER_SECONDS = 2
+const PENDING_RETRY_AFTER_SECONDS = 2
 
 /** For the body of a slow client, the wait for the signer, and the API server's own answers. */
-export const SIGNING_TIMEOUT_MS = 60_000
+const SIGNING_TIMEOUT_MS = 60_000
 
 export interface CertificateRoutesOptions {
   readonly clock: Clock

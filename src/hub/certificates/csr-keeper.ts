@@ -20,7 +20,7 @@ export const CSR_DECISION_RETRY_MS = 5_000
 /** The wait doubles with every failure up to this: what is forbidden stays so until somebody changes the hub's rights. */
 export const MAX_CSR_DECISION_RETRY_MS = 10 * 60_000
 /** Decisions under way at a time: one that hangs or fails keeps no other waiting. */
-export const MAX_CSR_DECISIONS = 16
+const MAX_CSR_DECISIONS = 16
 
 export interface CsrKeeperOptions extends JudgeOptions {
   readonly client: KubeClient

@@ -20,7 +20,7 @@ import type { CertificateMetrics } from './metrics.ts'
 import { type CertificateContent, checkRequest, clientContent, servingContent } from './template.ts'
 
 /** How long one request waits for the cluster's signer. Below the minute after which proxies cut silent connections. */
-export const ISSUE_WAIT_MS = 25_000
+const ISSUE_WAIT_MS = 25_000
 
 export interface ContentOptions {
   readonly client: KubeClient

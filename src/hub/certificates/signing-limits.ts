@@ -7,9 +7,9 @@ import type { NodeBudgetLimits } from '../port/node-budget.ts'
 /** Requests of one node in a row: two certificates, asked for again at every restart of a node that keeps crashing. */
 export const SIGNING_BURST = 20
 /** Between two requests after that. A node that waits for a slow signer asks for both its certificates every half minute. */
-export const SIGNING_INTERVAL_MS = 10_000
+const SIGNING_INTERVAL_MS = 10_000
 /** Requests of one node at a time: both certificates, each once more after a connection was lost. */
-export const MAX_SIGNINGS_PER_NODE = 4
+const MAX_SIGNINGS_PER_NODE = 4
 /** Requests of all nodes that are worked on, most of the time by waiting for the signer. */
 export const MAX_SIGNINGS_IN_FLIGHT = 256
 /** Those that wait for their turn, with their request in memory; the rest is asked to come back. */

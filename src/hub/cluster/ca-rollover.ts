@@ -21,11 +21,11 @@ import { CA_SECRET } from './names.ts'
 import { changeShared } from './shared-object.ts'
 
 /** Each adds a certificate to every handshake; by then the oldest have to be retired. */
-export const MAX_TRUSTED_CAS = 4
+const MAX_TRUSTED_CAS = 4
 /** With the certificate they come with they fit into the longest chain that a peer reads. */
-export const MAX_CHAIN_ABOVE = 6
+const MAX_CHAIN_ABOVE = 6
 /** How many of the nodes that would be cut off are named; the list of nodes has them all. */
-export const MAX_NODES_NAMED = 20
+const MAX_NODES_NAMED = 20
 const nameBytes = 4
 const caKeyUsages = ['digitalSignature', 'keyCertSign', 'cRLSign'] as const
 

@@ -11,7 +11,7 @@ import { ExplainedError } from '../../runtime/explained-error.ts'
 import { Refusal } from '../refusal.ts'
 
 /** When an edge should ask again after the API server did not answer; its own backoff does the rest. */
-export const UNAVAILABLE_RETRY_AFTER_SECONDS = 5
+const UNAVAILABLE_RETRY_AFTER_SECONDS = 5
 
 /** The cluster does not let the hub work, or holds something the hub cannot work with. */
 export class ClusterError extends ExplainedError {

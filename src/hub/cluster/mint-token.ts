@@ -10,13 +10,13 @@ import { TOKEN_KEY_LIFE_MS, type TokenKeys } from './token-keys.ts'
 import { MAX_TOKEN_USES, type TokenRecords } from './token-records.ts'
 
 /** Long enough for a day's work, short enough that a token found in a shell history is worth nothing. */
-export const DEFAULT_TOKEN_LIFE_MS = 24 * 60 * 60 * 1000
+const DEFAULT_TOKEN_LIFE_MS = 24 * 60 * 60 * 1000
 /** Shorter ones would be over before anybody has used them. */
-export const MIN_TOKEN_LIFE_MS = 1_000
+const MIN_TOKEN_LIFE_MS = 1_000
 /** No token outlives the key that signed it. */
 export const MAX_TOKEN_LIFE_MS = TOKEN_KEY_LIFE_MS
 /** Enough that two tokens never get the same one, short enough to type after `causeway token revoke`. */
-export const TOKEN_ID_BYTES = 8
+const TOKEN_ID_BYTES = 8
 
 export interface TokenWish {
   /** A node name, or a pattern in which `*` stands for any characters. */

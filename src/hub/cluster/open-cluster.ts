@@ -30,13 +30,13 @@ import { TokenRecords } from './token-records.ts'
 /** How soon a hub notices that a CA, certificate, key or token was replaced or nears its end. */
 export const CLUSTER_CHECK_MS = 60_000
 /** Old records do no harm; they are only in the way of people who list them. */
-export const CLEANING_INTERVAL_MS = 60 * 60 * 1000
+const CLEANING_INTERVAL_MS = 60 * 60 * 1000
 
 /**
  * A forgotten name is remembered at least this long, so that nobody brings old certificates back to life by setting a
  * shorter life for new ones.
  */
-export const MIN_RELEASED_KEPT_MS = 400 * 24 * 60 * 60 * 1000
+const MIN_RELEASED_KEPT_MS = 400 * 24 * 60 * 60 * 1000
 
 export interface OpenClusterOptions {
   /** What the cluster is called in logs and metrics. */

@@ -11,7 +11,7 @@ import type { Random } from '../../runtime/random.ts'
 /** In each round at least one writer gets through, so this is also how many may write one object at the same instant. */
 export const MAX_WRITE_ROUNDS = 32
 /** The longest wait between two rounds doubles up to this; writers that lost together do not return together. */
-export const MAX_ROUND_WAIT_MS = 250
+const MAX_ROUND_WAIT_MS = 250
 const firstRoundWaitMs = 4
 
 /** The object, or `undefined` if there is none. */

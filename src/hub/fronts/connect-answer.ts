@@ -8,7 +8,7 @@ import type { RefusalCode } from '../../tunnel/prelude/answer.ts'
 export const CONNECTED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
 
 /** What of a text goes into the status line; the body has it whole. */
-export const MAX_REASON_LENGTH = 400
+const MAX_REASON_LENGTH = 400
 
 const statusOf: Readonly<Record<RefusalCode, number>> = {
   invalid: 400,

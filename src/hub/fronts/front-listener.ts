@@ -12,10 +12,10 @@ import type { FrontMetrics } from './metrics.ts'
 import { listenOnUnixSocket, type UnixSocketAddress } from './unix-socket.ts'
 
 /** Of one port: far more than the connections of a control plane, each of which may be somebody's open `kubectl logs -f`. */
-export const MAX_FRONT_CONNECTIONS = 10_000
+const MAX_FRONT_CONNECTIONS = 10_000
 
 /** Of one TCP port: connections that have shown no certificate, or none that counts. Beyond it, the oldest makes room for the newest. */
-export const MAX_FRONT_STRANGERS = 512
+const MAX_FRONT_STRANGERS = 512
 
 export type FrontAddress =
   | ({ readonly kind: 'unix' } & UnixSocketAddress)

@@ -31,13 +31,13 @@ import { FAILED_FRONT_DIALS_LOG_BURST, FAILED_FRONT_DIALS_LOGGED_PER_SECOND } fr
 import type { FrontMetrics } from './metrics.ts'
 
 /** A kube-apiserver opens one call on each connection; later clients may share a connection between some. */
-export const MAX_CALLS_PER_FRONT_CONNECTION = 128
+const MAX_CALLS_PER_FRONT_CONNECTION = 128
 /** Calls on one connection that a client who may not use the front is refused; then the connection is cut. */
-export const MAX_REFUSED_CALLS = 16
+const MAX_REFUSED_CALLS = 16
 /** Bytes the control plane may have under way on one connection; the socket below is on this machine. */
-export const GRPC_FRONT_WINDOW_BYTES = 1024 * 1024
+const GRPC_FRONT_WINDOW_BYTES = 1024 * 1024
 /** Bytes that wait for the edge before the call is held up, which on a call of its own hurts nobody else. */
-export const MAX_QUEUED_BYTES_PER_CALL = 256 * 1024
+const MAX_QUEUED_BYTES_PER_CALL = 256 * 1024
 
 export interface GrpcFrontOptions {
   readonly dialer: Pick<RouteDialer, 'dial'>

@@ -6,7 +6,7 @@ import type { HubRequest } from '../port/http-message.ts'
 import { Refusal } from '../refusal.ts'
 
 /** The largest request that is read at all, in PEM, which takes less than twice the room of its bytes. */
-export const MAX_SIGNING_REQUEST_BODY_BYTES = 2 * MAX_REQUEST_BYTES
+const MAX_SIGNING_REQUEST_BODY_BYTES = 2 * MAX_REQUEST_BYTES
 const derMediaType = 'application/pkcs10'
 const source = 'the signing request'
 

@@ -10,7 +10,7 @@ import { MAX_OPENS_PER_SECOND_PER_NODE } from '../sessions/session-limits.ts'
 import type { AgentMetrics } from './metrics.ts'
 
 /** For a target in the cloud to connect. */
-export const AGENT_TARGET_DEADLINE_MS = 10_000
+const AGENT_TARGET_DEADLINE_MS = 10_000
 
 export type DialTarget = (
   node: string,

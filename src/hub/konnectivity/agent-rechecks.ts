@@ -13,7 +13,7 @@ import type { AgentRoute } from './agent-route.ts'
 /** How often each agent is held against the claim on its name, the trusted CAs and the age of its review: as sessions are. */
 export const AGENT_RECHECK_MS = 5_000
 /** Agents that the cluster is asked about at a time; after a restart they all come, and all fall due, at once. */
-export const MAX_AGENT_RECHECKS_IN_FLIGHT = 32
+const MAX_AGENT_RECHECKS_IN_FLIGHT = 32
 
 export class AgentRechecks {
   readonly #clock: Clock

@@ -29,7 +29,7 @@ const Extra = {
 } as const
 
 /** No token of a ServiceAccount is nearly as long. */
-export const MAX_AGENT_TOKEN_LENGTH = 8_192
+const MAX_AGENT_TOKEN_LENGTH = 8_192
 
 export class AgentTokens {
   readonly #options: AgentTokensOptions

@@ -25,9 +25,9 @@ import { type Identifier, isOwn, MAX_IDENTIFIERS_LENGTH, parseIdentifiers } from
 /** Agents of one node: one, its successor during an update, and a connection of each that has not been noticed to be dead. */
 export const MAX_AGENTS_PER_NODE = 4
 /** Agents of one cluster at one hub. */
-export const MAX_AGENTS = 10_000
+const MAX_AGENTS = 10_000
 /** A UUID has 36 characters, and most agents take one. */
-export const MAX_AGENT_ID_LENGTH = 253
+const MAX_AGENT_ID_LENGTH = 253
 /** Tokens of agents that the cluster is asked about at a time: a stranger has a question for the price of a call. */
 export const MAX_TOKEN_REVIEWS_IN_FLIGHT = 32
 

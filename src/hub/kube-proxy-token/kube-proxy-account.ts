@@ -15,7 +15,7 @@ export const KUBE_PROXY_BINDING = 'causeway:kube-proxy'
 /** Kubernetes cannot take such a token back, so a day; a node that was offline for half of it still has a good one. */
 export const KUBE_PROXY_TOKEN_LIFE_SECONDS = 86_400
 /** Rights are given by people; an edge that asks more often than this would not get them sooner. */
-export const LACKING_RIGHTS_RETRY_AFTER_SECONDS = 60
+const LACKING_RIGHTS_RETRY_AFTER_SECONDS = 60
 
 const nodeProxierRole = 'system:node-proxier'
 

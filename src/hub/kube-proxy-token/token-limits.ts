@@ -4,9 +4,9 @@ import type { NodeBudgetLimits } from '../port/node-budget.ts'
 /** Tokens of one node in a row: a node that keeps crashing before it has written one asks again at every start. */
 export const TOKEN_BURST = 10
 /** Between two tokens after that; a node needs one in twelve hours. */
-export const TOKEN_INTERVAL_MS = 300_000
+const TOKEN_INTERVAL_MS = 300_000
 /** Requests of one node at a time: one, and another after a connection was lost. */
-export const MAX_TOKENS_PER_NODE = 2
+const MAX_TOKENS_PER_NODE = 2
 /** Requests to the API server for all nodes at a time. */
 export const MAX_TOKENS_IN_FLIGHT = 32
 /** Nodes that wait for their turn; the rest is asked to come back. */

@@ -1,9 +1,9 @@
 /** How many connections the hub holds, and how many of them any one address may have before it says who it is. */
 
 /** Twice the sessions that a hub takes, so that a full one still answers joins and says why it refuses more. */
-export const MAX_CONNECTIONS = 40_000
+const MAX_CONNECTIONS = 40_000
 /** A site behind one address that starts all at once stays below; one machine cannot fill the hub. */
-export const MAX_STRANGERS_PER_ADDRESS = 512
+const MAX_STRANGERS_PER_ADDRESS = 512
 
 export type LimitReached = 'total' | 'address'
 

@@ -6,9 +6,9 @@ import { type HubRequest, type HubResponse, refusalResponse } from './http-messa
 import type { ServingMetrics } from './metrics.ts'
 
 /** For reading the request, asking the cluster and signing. Waiting routes say how long they take themselves. */
-export const ROUTE_TIMEOUT_MS = 30_000
+const ROUTE_TIMEOUT_MS = 30_000
 /** For a client whose request took too long on our side: the cluster may be well again by then. */
-export const TIMEOUT_RETRY_AFTER_SECONDS = 5
+const TIMEOUT_RETRY_AFTER_SECONDS = 5
 
 export interface Route {
   readonly method: 'GET' | 'POST'

@@ -17,13 +17,13 @@ import { readBody } from './request-body.ts'
 /** An edge asks for one thing after the other. */
 export const MAX_STREAMS_PER_CONNECTION = 8
 /** Streams a client may open on one connection per second, over time. Each costs a request's work, also if it is reset at once. */
-export const MAX_STREAMS_PER_SECOND = 20
+const MAX_STREAMS_PER_SECOND = 20
 /** The same at once. */
 export const MAX_STREAMS_AT_ONCE = 100
 /** Memory of one connection's buffers and header tables, in megabytes, the unit of the library. */
-export const MAX_SESSION_MEGABYTES = 1
+const MAX_SESSION_MEGABYTES = 1
 /** Streams a client may open beyond the allowed number, or break in the opening, before it is thrown out. */
-export const MAX_REJECTED_STREAMS = 32
+const MAX_REJECTED_STREAMS = 32
 
 type StreamEvent = [stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]]
 

@@ -8,16 +8,16 @@ export const FAILURE_BURST = 60
 /** How many more it may have in each second after that. */
 export const FAILURES_PER_SECOND = 1
 /** Addresses remembered; beyond it the one that failed longest ago is forgotten. */
-export const MAX_FAILING_ADDRESSES = 10_000
+const MAX_FAILING_ADDRESSES = 10_000
 /** Joins worked on at a time: they wait for the API server, whose own limits are of this size. */
-export const MAX_JOINS_IN_FLIGHT = 64
+const MAX_JOINS_IN_FLIGHT = 64
 /**
  * Joins that wait for their turn, with their whole request in memory; the rest is asked to come back. A hub on a busy core
  * lets a hundred in each second, so the last of them is answered long before an edge gives up.
  */
-export const MAX_JOINS_QUEUED = 1_000
+const MAX_JOINS_QUEUED = 1_000
 /** Long enough for a full queue to empty. */
-export const OVERLOADED_RETRY_AFTER_SECONDS = 10
+const OVERLOADED_RETRY_AFTER_SECONDS = 10
 
 export interface FailureLimits {
   readonly burst: number

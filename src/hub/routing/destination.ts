@@ -6,7 +6,7 @@ import { canonicalIp, canonicalName } from '../../network/host.ts'
 import { parsePort, splitHostPort } from '../../network/host-port.ts'
 
 /** A name of the longest kind in brackets, a colon and a port: nothing longer is looked at. */
-export const MAX_AUTHORITY_LENGTH = 262
+const MAX_AUTHORITY_LENGTH = 262
 
 export interface DestinationHost {
   readonly kind: 'address' | 'name'

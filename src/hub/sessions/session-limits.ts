@@ -1,13 +1,13 @@
 /** What one node, and all nodes together, may have of a hub. Crossing one ends or refuses whoever crosses it. */
 
 /** Sessions of one node that take new streams: one for each address of the hub, and one more while handing over. */
-export const MAX_SESSIONS_PER_NODE = 4
+const MAX_SESSIONS_PER_NODE = 4
 /** Further ones that only finish what they have; beyond it the oldest is cut off. */
-export const MAX_DRAINING_SESSIONS_PER_NODE = 4
+const MAX_DRAINING_SESSIONS_PER_NODE = 4
 /** Sessions of all nodes together: what one hub of the size we promise serves. */
 export const MAX_SESSIONS = 20_000
 /** Streams of one node in all its sessions, both ways: as many as one session may have. */
-export const MAX_STREAMS_PER_NODE = 16_384
+const MAX_STREAMS_PER_NODE = 16_384
 /** Streams one node may open per second in all its sessions: what one session may, so that more sessions bring nothing. */
 export const MAX_OPENS_PER_SECOND_PER_NODE = 10_000
 

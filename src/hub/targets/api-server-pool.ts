@@ -14,10 +14,10 @@ import { type DialOptions, inTurn, shareOfTime, type TargetDialer } from './targ
 /** An address that failed is a last resort for so long; the time doubles with each failure that follows. */
 export const API_SERVER_BACKOFF_FIRST_MS = 1_000
 /** The most it grows to: an API server that was restarted gets its share of the traffic back soon. */
-export const API_SERVER_BACKOFF_MAX_MS = 30_000
+const API_SERVER_BACKOFF_MAX_MS = 30_000
 
 /** A time limit shorter than this says nothing about an address: a node that hardly waits must not shift others' traffic. */
-export const API_SERVER_TELLING_TIMEOUT_MS = 1_000
+const API_SERVER_TELLING_TIMEOUT_MS = 1_000
 
 interface Member {
   readonly address: HostPort

@@ -4,16 +4,16 @@
  */
 
 /** Dials under way at a time: each is a socket, and perhaps a question to DNS. */
-export const MAX_DIALS = 2_048
+const MAX_DIALS = 2_048
 /** Dials of one node: what its pods need when all start at once, and a small part of all. */
-export const MAX_DIALS_PER_NODE = 256
+const MAX_DIALS_PER_NODE = 256
 /**
  * Connections of all nodes to targets from which on they are scarce: towards one address and port, and most lead to the API
  * server, Linux has 28,232 ports of its own unless it is told otherwise.
  */
-export const SCARCE_TARGET_CONNECTIONS = 20_000
+const SCARCE_TARGET_CONNECTIONS = 20_000
 /** What one node may hold before it gets no more while they are scarce; a node with a hundred pods has fewer. */
-export const MAX_SCARCE_CONNECTIONS_PER_NODE = 256
+const MAX_SCARCE_CONNECTIONS_PER_NODE = 256
 
 export type DialLimit = 'dials' | 'dials-per-node' | 'connections-per-node'
 

@@ -9,7 +9,7 @@ import type { DialOptions, TargetDialer } from './target-dialer.ts'
 import type { TargetDecision, TargetPolicy } from './target-policy.ts'
 
 /** The longest a node may have the hub wait for a target: what it waits by itself where it names no time. */
-export const MAX_TARGET_DIAL_MS = 30_000
+const MAX_TARGET_DIAL_MS = 30_000
 
 const tooManyDials = 'the hub is connecting to as many targets as it may at a time; try again'
 const limitTexts: Readonly<Record<DialLimit, string>> = {

@@ -30,7 +30,7 @@ import { TransportError } from './transport-error.ts'
 import { WatchStream } from './watch-stream.ts'
 
 /** An unpaged list of several thousand large pods fits; more is read in pages. */
-export const DEFAULT_MAX_BODY_BYTES = 64 * 1024 * 1024
+const DEFAULT_MAX_BODY_BYTES = 64 * 1024 * 1024
 
 export interface KubeClientOptions extends Partial<HttpTransportOptions> {
   /** Replaces the HTTP transport altogether. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type ConnectionConfig, ConnectionConfigError, MAX_MATERIAL_BYTES, parseServer } from './connection.ts'
 import { readFailureReason, readSmallFile } from './small-file.ts'
 
-export const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount'
+const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 export interface InClusterOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>

@@ -21,9 +21,9 @@ import { SubresourceClient } from './subresource-client.ts'
 import type { WatchStream } from './watch-stream.ts'
 
 /** What kubectl uses: few round trips, and no burden to the server. */
-export const DEFAULT_PAGE_SIZE = 500
+const DEFAULT_PAGE_SIZE = 500
 /** A quiet watch is healthy until the time the server was asked to end it, and this much longer. */
-export const WATCH_TIMEOUT_GRACE_MS = 30_000
+const WATCH_TIMEOUT_GRACE_MS = 30_000
 
 export class ResourceClient<T extends KubeObject> {
   readonly resource: Resource<T>

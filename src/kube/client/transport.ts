@@ -17,11 +17,11 @@ import { negotiate, type UpgradeOptions } from './upgrade.ts'
 /** An API server ends ordinary requests after 60 s itself. */
 export const DEFAULT_HEADERS_TIMEOUT_MS = 70_000
 /** Longest silence inside an answer. Watches set their own. */
-export const DEFAULT_BODY_TIMEOUT_MS = 120_000
+const DEFAULT_BODY_TIMEOUT_MS = 120_000
 /** Shorter than the 90 s after which an API server closes an idle connection, so that we close first. */
-export const IDLE_CONNECTION_MS = 45_000
+const IDLE_CONNECTION_MS = 45_000
 /** Far more than an API server sends; a peer that sends more is not one. */
-export const MAX_RESPONSE_HEADER_BYTES = 64 * 1024
+const MAX_RESPONSE_HEADER_BYTES = 64 * 1024
 
 export interface TransportRequest {
   readonly method: string

@@ -4,7 +4,7 @@
  */
 
 /** More names than this help nobody; the count goes on. */
-export const MAX_REPORTED_FIELDS = 32
+const MAX_REPORTED_FIELDS = 32
 
 export class DroppedFields {
   #names: Set<string> | undefined

@@ -27,7 +27,7 @@ export const OP_INLINE = 9
 /** What JSON shows for a field that is not on the wire. */
 export const ABSENT_OMITTED = 0
 export const ABSENT_NULL = 1
-export const ABSENT_ZERO = 2
+const ABSENT_ZERO = 2
 
 /** One field. What the inner loops ask is answered here once, in plain properties. */
 export class FieldPlan {

@@ -35,10 +35,10 @@ import { isNotNewer } from './versions.ts'
 import { type Change, keyOf, View } from './view.ts'
 
 /** What kubectl and client-go ask for. */
-export const SNAPSHOT_PAGE_SIZE = 500
+const SNAPSHOT_PAGE_SIZE = 500
 /** The server ends a watch after a random time between these, which spreads reconnects over time and over servers. */
-export const MIN_WATCH_SECONDS = 300
-export const MAX_WATCH_SECONDS = 600
+const MIN_WATCH_SECONDS = 300
+const MAX_WATCH_SECONDS = 600
 /** A server that ignores `sendInitialEvents` stays silent for ever; one that honours it is not silent for this long. */
 export const MAX_INITIAL_SILENCE_MS = 30_000
 /** After so many broken streams in a row the snapshot is fetched in pages, which get through a bad link better. */

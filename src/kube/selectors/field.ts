@@ -102,7 +102,7 @@ export function requiresExactMatch(selector: FieldSelector, field: string): stri
 }
 
 /** The fields that every resource can be selected by. */
-export const METADATA_FIELDS: readonly string[] = ['metadata.name', 'metadata.namespace']
+const METADATA_FIELDS: readonly string[] = ['metadata.name', 'metadata.namespace']
 
 /**
  * Throws a 400 for a field that the resource cannot be selected by, in the words the API server has for resources with

@@ -1,9 +1,9 @@
 /** Rules for label keys and values, and the API server's explanation of each breach. */
 
 /** The API's own rule for label keys and values. */
-export const MAX_LABEL_NAME_LENGTH = 63
-export const MAX_LABEL_VALUE_LENGTH = 63
-export const MAX_LABEL_PREFIX_LENGTH = 253
+const MAX_LABEL_NAME_LENGTH = 63
+const MAX_LABEL_VALUE_LENGTH = 63
+const MAX_LABEL_PREFIX_LENGTH = 253
 
 const namePattern = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'
 const valuePattern = `(${namePattern})?`

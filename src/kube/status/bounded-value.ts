@@ -6,7 +6,7 @@ import { RawJson } from '../codec/json.ts'
 import { goJson, goQuote } from './go-text.ts'
 
 /** Of one value; longer ones are cut, which three dots show. */
-export const MAX_SHOWN_VALUE_CHARACTERS = 1_024
+const MAX_SHOWN_VALUE_CHARACTERS = 1_024
 
 /** Of one reason: some show what has changed. */
 export const MAX_SHOWN_REASON_CHARACTERS = 8_192

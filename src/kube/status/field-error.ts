@@ -142,9 +142,9 @@ function textOf(error: FieldError): FieldErrorText {
 }
 
 /** Of one object; whoever has mended so many sees the next ones. */
-export const MAX_SHOWN_FIELD_ERRORS = 200
+const MAX_SHOWN_FIELD_ERRORS = 200
 /** All of them together: a Status is read by people, and says each twice. */
-export const MAX_FIELD_ERROR_CHARACTERS = 64 * 1024
+const MAX_FIELD_ERROR_CHARACTERS = 64 * 1024
 
 /** As many as an answer has room for: the first ones, and one more that says how many were left out. */
 export function fieldErrorTexts(errors: readonly FieldError[]): readonly FieldErrorText[] {

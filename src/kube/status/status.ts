@@ -85,7 +85,7 @@ export interface ApiFailure {
 }
 
 /** Room for every error that validation shows; what is longer repeats what the client has sent. */
-export const MAX_STATUS_MESSAGE_CHARACTERS = 128 * 1024
+const MAX_STATUS_MESSAGE_CHARACTERS = 128 * 1024
 
 export function failureStatus(failure: ApiFailure): Status {
   const message = failure.message.slice(0, MAX_STATUS_MESSAGE_CHARACTERS)

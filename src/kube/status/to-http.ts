@@ -6,7 +6,7 @@ import { ApiError, type Status } from './status.ts'
  * Every 503 and 429 carries Retry-After: without it some clients retry in a tight loop, and others fall silent for
  * minutes.
  */
-export const DEFAULT_RETRY_AFTER_SECONDS = 1
+const DEFAULT_RETRY_AFTER_SECONDS = 1
 
 export interface HttpFailure {
   readonly code: number

@@ -8,7 +8,7 @@ import { FileError } from './file-error.ts'
 import { diskOperations, type FileOperations, type NewFile } from './file-operations.ts'
 
 /** Read and write for the owner, nothing for others: most of what we keep is secret. */
-export const PRIVATE_FILE_MODE = 0o600
+const PRIVATE_FILE_MODE = 0o600
 /** Certificates are no secret, and tools that run as somebody else want to see when they end. */
 export const PUBLIC_FILE_MODE = 0o644
 /** Far more than any certificate, key or token file; what is larger was named by mistake. */

@@ -10,7 +10,7 @@ import { DialError, type UpgradeRefusal } from './dial-error.ts'
 import { WEBSOCKET_OPTIONS, WebSocketStream } from './websocket-stream.ts'
 
 /** Of a refusal; a hub's is a few hundred bytes, and what else may answer here does not matter. */
-export const MAX_UPGRADE_ANSWER_BYTES = 64 * 1024
+const MAX_UPGRADE_ANSWER_BYTES = 64 * 1024
 
 export interface WebSocketDialOptions extends Patience {
   readonly url: URL

@@ -9,7 +9,7 @@ import type { HttpProxy, ProxySettings } from './proxy-settings.ts'
 import { handshakeWithMiddleman } from './tls-handshake.ts'
 
 /** Idle time before the kernel asks whether the far machine is still there; the session's own pings ask far sooner. */
-export const CARRIER_KEEP_ALIVE_MS = 30_000
+const CARRIER_KEEP_ALIVE_MS = 30_000
 
 /** Each step of dialling for itself; a satellite link needs three seconds for the slowest of them. */
 export const DIAL_STEP_TIMEOUT_MS = 10_000

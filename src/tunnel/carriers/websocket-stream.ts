@@ -10,19 +10,19 @@ import { TokenBucket } from '../../runtime/token-bucket.ts'
 import { offence } from '../yamux/errors.ts'
 
 /** More in one message would only make the far end collect it: a buffer is cut into messages of this size. */
-export const WEBSOCKET_MESSAGE_BYTES = 64 * 1024
+const WEBSOCKET_MESSAGE_BYTES = 64 * 1024
 /** A longer message is not one of ours, unless something on the way joins them. The far end is cut off. */
 export const MAX_WEBSOCKET_MESSAGE_BYTES = 1024 * 1024
 /** Something on the way may cut messages into fragments; into more than this only somebody who wants to use up memory. */
 export const MAX_WEBSOCKET_FRAGMENTS = 1_024
 /** Pieces in which the longest message may arrive: the smallest packets in use are larger than its length by this number. */
-export const MAX_WEBSOCKET_PIECES = 4_096
+const MAX_WEBSOCKET_PIECES = 4_096
 /** Pings, pongs and empty messages that the far end may send per second, over time. What is on the way sends one in seconds. */
 export const MAX_IDLE_WEBSOCKET_MESSAGES_PER_SECOND = 20
 /** The same at once: what a link that hung for a while had in store. */
 export const MAX_IDLE_WEBSOCKET_MESSAGES_AT_ONCE = 200
 /** How long the far end may take to answer a close frame; the bytes before it have to arrive first, over a slow link. */
-export const WEBSOCKET_CLOSE_TIMEOUT_MS = 30_000
+const WEBSOCKET_CLOSE_TIMEOUT_MS = 30_000
 
 /** For both ends. Compressing what is encrypted gains nothing, and pings are answered by the stream, within bounds. */
 export const WEBSOCKET_OPTIONS = {

@@ -5,7 +5,7 @@ import { FRAMES_PER_LOOK } from '../yamux/limits.ts'
 /** What the Go implementation takes by default, and so what its peers keep to. */
 export const MAX_GRPC_MESSAGE_BYTES = 4 * 1024 * 1024
 /** Fixed by the protocol: flags and length. */
-export const GRPC_PREFIX_BYTES = 5
+const GRPC_PREFIX_BYTES = 5
 
 /** The peer does not speak gRPC as we agreed; nothing after it can be understood. */
 export class GrpcFramingError extends Error {

@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { PacketConnection } from './packet-connection.ts'
 
 /** For a target to take its last bytes and say goodbye after the connection has been closed. */
-export const TARGET_LINGER_MS = 1_000
+const TARGET_LINGER_MS = 1_000
 
 /** Nothing is read or written before the next turn of the event loop. */
 export function joinConnection(connection: PacketConnection, target: Duplex, clock: Clock): void {

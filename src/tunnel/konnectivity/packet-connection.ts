@@ -6,7 +6,7 @@
 import { Duplex } from 'node:stream'
 
 /** Payload of one packet: what the stock server sends at most, and so what every agent takes. */
-export const MAX_DATA_BYTES = 32 * 1024
+const MAX_DATA_BYTES = 32 * 1024
 
 type Done = (error?: Error | null) => void
 

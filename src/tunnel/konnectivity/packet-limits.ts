@@ -8,7 +8,7 @@ import { MAX_FRUITLESS_OPENS_AT_ONCE, MAX_FRUITLESS_OPENS_PER_SECOND } from '../
 import { PacketError } from './wire.ts'
 
 /** Packets for connections that are not there, empty ones and unknown ones that a peer may send per second, over time. */
-export const MAX_IDLE_PACKETS_PER_SECOND = 2_000
+const MAX_IDLE_PACKETS_PER_SECOND = 2_000
 /** The same at once: what can be under way on a fast link when many connections end. */
 export const MAX_IDLE_PACKETS_AT_ONCE = 20_000
 

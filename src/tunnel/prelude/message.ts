@@ -8,7 +8,7 @@
  */
 
 /** The only version; the ALPN name `causeway/1` stands for it. */
-export const PRELUDE_VERSION = 1
+const PRELUDE_VERSION = 1
 
 /** Fields of one message together: a target and an identity of any sensible length fit several times. */
 export const MAX_PRELUDE_FIELD_BYTES = 4 * 1024

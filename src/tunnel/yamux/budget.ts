@@ -18,7 +18,7 @@ export interface BudgetLimits {
   readonly maxSessionWindowBytes: number
 }
 
-export const DEFAULT_BUDGET_LIMITS: BudgetLimits = {
+const DEFAULT_BUDGET_LIMITS: BudgetLimits = {
   maxProcessBufferedBytes: MAX_PROCESS_BUFFERED_BYTES,
   maxProcessWindowBytes: MAX_PROCESS_WINDOW_BYTES,
   maxSessionBufferedBytes: MAX_SESSION_BUFFERED_BYTES,

@@ -5,16 +5,16 @@
  */
 
 /** Chunks below this are packed together while they wait, whatever memory they belong to. */
-export const PACK_BELOW_BYTES = 512
+const PACK_BELOW_BYTES = 512
 
 /** A waiting chunk may pin this many times its own size; above it is copied out. */
-export const MAX_PINNED_RATIO = 4
+const MAX_PINNED_RATIO = 4
 
 /** Packing blocks start at this size, so that one waiting byte costs little. */
-export const FIRST_PACK_BLOCK_BYTES = 1024
+const FIRST_PACK_BLOCK_BYTES = 1024
 
 /** Packing blocks double up to this size. */
-export const MAX_PACK_BLOCK_BYTES = 16 * 1024
+const MAX_PACK_BLOCK_BYTES = 16 * 1024
 
 const none = Buffer.alloc(0)
 

@@ -1,7 +1,7 @@
 /** Every limit of a session: its default, and why. Crossing one ends the stream or the session that crossed it. */
 
 /** Largest data frame taken in. A frame can never exceed its stream's window, so this is the largest window. */
-export const MAX_FRAME_BYTES = 16 * 1024 * 1024
+const MAX_FRAME_BYTES = 16 * 1024 * 1024
 
 /** Largest data frame sent: one read of a socket fits, and a small stream never waits behind more than this per turn. */
 export const MAX_SENT_FRAME_BYTES = 64 * 1024
@@ -28,7 +28,7 @@ export const MAX_SESSION_BUFFERED_BYTES = 128 * 1024 * 1024
 export const MAX_PROCESS_BUFFERED_BYTES = 512 * 1024 * 1024
 
 /** Streams open at once in one session: far above what the pods of a node use. */
-export const MAX_STREAMS_PER_SESSION = 16_384
+const MAX_STREAMS_PER_SESSION = 16_384
 
 /** Streams of the peer that have not been answered yet: so many dials may be under way for one session. */
 export const MAX_ACCEPT_BACKLOG = 1_024
@@ -61,7 +61,7 @@ export const MAX_EARNED_IDLE_FRAMES = 65_536
 export const MAX_PINGS_PER_SECOND = 20
 
 /** Control bytes that may wait for a carrier that does not drain: a peer that asks and never reads is ended. */
-export const MAX_CONTROL_QUEUE_BYTES = 1024 * 1024
+const MAX_CONTROL_QUEUE_BYTES = 1024 * 1024
 
 /**
  * Window updates below this credit count as empty frames: no honest reader sends many of them. For as many bytes as this that
@@ -70,7 +70,7 @@ export const MAX_CONTROL_QUEUE_BYTES = 1024 * 1024
 export const SMALL_CREDIT_BYTES = 4 * 1024
 
 /** Unsent bytes of one stream at which its writer is told to wait. */
-export const SEND_HIGH_WATER_BYTES = 256 * 1024
+const SEND_HIGH_WATER_BYTES = 256 * 1024
 
 /** The same at least, when a session has very many streams. */
 export const MIN_SEND_HIGH_WATER_BYTES = 4 * 1024
@@ -100,7 +100,7 @@ export const MAX_GO_AWAY_ANSWER_MS = 5_000
 export const RTT_MAX_AGE_MS = 1_000
 
 /** A stream that moved no byte for this long is reset; the kubelet gives idle `exec` sessions the same time. */
-export const STREAM_IDLE_MS = 4 * 60 * 60 * 1000
+const STREAM_IDLE_MS = 4 * 60 * 60 * 1000
 
 export interface SessionLimits {
   readonly maxFrameBytes: number

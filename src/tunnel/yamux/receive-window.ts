@@ -9,10 +9,10 @@ import { MIN_WINDOW_BYTES } from './limits.ts'
 import { INITIAL_WINDOW_BYTES } from './wire.ts'
 
 /** A window that is used up within this many round trips is too small. */
-export const GROWTH_ROUND_TRIPS = 4
+const GROWTH_ROUND_TRIPS = 4
 
 /** A window of which more than one part in this many was unread all the time since the last update does not grow. */
-export const MAX_UNREAD_RATIO = 4
+const MAX_UNREAD_RATIO = 4
 
 /**
  * What is read goes back as credit at this much at the latest. A sender that has to wait for credit falls into step with it

@@ -29,7 +29,7 @@ export interface QuotaEvaluator {
 }
 
 /** Objects with more names are read again whenever they are counted, so that they take no memory. */
-export const MAX_KEPT_USAGE_NAMES = 64
+const MAX_KEPT_USAGE_NAMES = 64
 
 export function counting(count: (object: KubeObject) => Counted): Reading<Counted> {
   return { read: count, isKept: ({ usage }) => usage.size <= MAX_KEPT_USAGE_NAMES }

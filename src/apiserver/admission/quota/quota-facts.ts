@@ -15,7 +15,7 @@ import { CLAIM_EVALUATOR } from './storage-evaluator.ts'
 export const NEVER_COUNTED = 'events'
 
 /** Wider quotas are read again at each request, so that they take no memory. */
-export const MAX_KEPT_QUOTA_NAMES = 1_000
+const MAX_KEPT_QUOTA_NAMES = 1_000
 
 export interface QuotaFacts {
   readonly name: string

@@ -1,8 +1,8 @@
 /** Which node a user is, if any: kubelets carry their node in their name, and a group that says they are kubelets. */
 import type { UserInfo } from '../user.ts'
 
-export const NODES_GROUP = 'system:nodes'
-export const NODE_USER_PREFIX = 'system:node:'
+const NODES_GROUP = 'system:nodes'
+const NODE_USER_PREFIX = 'system:node:'
 
 /** Undefined for everybody else; empty for a kubelet that does not say which node it serves. */
 export function nodeNameOf({ name, groups }: UserInfo): string | undefined {

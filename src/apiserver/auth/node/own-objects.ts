@@ -3,7 +3,7 @@ import { parseFieldSelector } from '../../../kube/selectors/field.ts'
 import { ApiError } from '../../../kube/status/status.ts'
 import { ALLOWED, type Decision, NO_OPINION, noOpinion, type ResourceAttributes } from '../authorizer.ts'
 
-export const NODE_LEASE_NAMESPACE = 'kube-node-lease'
+const NODE_LEASE_NAMESPACE = 'kube-node-lease'
 
 /** The field of pods and of resource slices alike. */
 const NODE_NAME_FIELD = 'spec.nodeName'

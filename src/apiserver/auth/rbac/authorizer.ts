@@ -19,7 +19,7 @@ import { rulesAllow } from './rule-index.ts'
 import type { RbacSource } from './view.ts'
 
 /** Who has more is told that there are more. */
-export const MAX_LISTED_RULES = 5_000
+const MAX_LISTED_RULES = 5_000
 /** Of all their values together, with `LISTED_VALUE_CHARACTERS` more for each. */
 export const MAX_LISTED_CHARACTERS = 512 * 1024
 /** A value of a listed rule takes as long as so many characters, however short it is. */

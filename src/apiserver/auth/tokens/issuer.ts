@@ -9,9 +9,9 @@ import { serviceAccountUserName } from './service-account-user.ts'
 export const DEFAULT_ISSUER = 'https://kubernetes.default.svc'
 
 /** What the kubelet asks for when a pod only takes the default token. */
-export const EXTENDED_LIFE_REQUEST_SECONDS = 60 * 60 + 7
+const EXTENDED_LIFE_REQUEST_SECONDS = 60 * 60 + 7
 /** How long such a token is really good for: old clients read their token once and never again. */
-export const EXTENDED_LIFE_SECONDS = 365 * 24 * 60 * 60
+const EXTENDED_LIFE_SECONDS = 365 * 24 * 60 * 60
 
 export interface TokenIssuerOptions {
   readonly key: KeyObject

@@ -12,7 +12,7 @@ import type { Delegate } from '../../delegation/delegate.ts'
 export const OPENID_CONFIGURATION_PATH = '/.well-known/openid-configuration'
 export const JWKS_PATH = '/openid/v1/jwks'
 /** A new key must be published for this long before it signs anything. */
-export const OPENID_MAX_AGE_SECONDS = 60 * 60
+const OPENID_MAX_AGE_SECONDS = 60 * 60
 
 export interface OpenIdOptions {
   readonly issuer: string

@@ -3,7 +3,7 @@ import { dnsLabel, dnsSubdomain } from '../../kinds/names.ts'
 import type { UserInfo } from '../user.ts'
 import type { BoundObjects, ClaimedObject } from './claims.ts'
 
-export const SERVICE_ACCOUNTS_GROUP = 'system:serviceaccounts'
+const SERVICE_ACCOUNTS_GROUP = 'system:serviceaccounts'
 const prefix = 'system:serviceaccount:'
 
 const extraPrefix = 'authentication.kubernetes.io'

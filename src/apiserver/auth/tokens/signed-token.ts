@@ -5,7 +5,7 @@ import { jwtAlgorithm, jwtKeyId } from '../../../identity/jwk.ts'
 import { isJsonObject, type JsonObject } from './claims.ts'
 
 /** Signatures that need no second check. A token is about 1 kB, only its hash is kept. */
-export const MAX_REMEMBERED_TOKENS = 8192
+const MAX_REMEMBERED_TOKENS = 8192
 
 export interface UnverifiedToken {
   readonly text: string

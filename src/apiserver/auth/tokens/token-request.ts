@@ -17,11 +17,11 @@ import type { TokenIssuer } from './issuer.ts'
 import type { FindObject } from './object-lookup.ts'
 
 /** For a request that names none: long enough for a session at a terminal. */
-export const DEFAULT_TOKEN_LIFE_SECONDS = 60 * 60
+const DEFAULT_TOKEN_LIFE_SECONDS = 60 * 60
 /** Tokens are renewed while some life is left; a shorter one would be renewed all the time. */
-export const MIN_TOKEN_LIFE_SECONDS = 10 * 60
+const MIN_TOKEN_LIFE_SECONDS = 10 * 60
 /** 2^32 seconds, 136 years: more is a mistake in units. */
-export const MAX_TOKEN_LIFE_SECONDS = 4_294_967_296
+const MAX_TOKEN_LIFE_SECONDS = 4_294_967_296
 
 const kind: GroupKind = { group: 'authentication.k8s.io', kind: 'TokenRequest' }
 

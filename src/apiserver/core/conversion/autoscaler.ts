@@ -13,7 +13,7 @@ import { metricSpecToV1, metricSpecToV2, metricStatusToV1, metricStatusToV2 } fr
 import { present } from './present.ts'
 
 /** What v1 stands for when it names no metric at all. */
-export const DEFAULT_CPU_PERCENT = 80
+const DEFAULT_CPU_PERCENT = 80
 
 const prefix = 'autoscaling.alpha.kubernetes.io'
 const annotations = {

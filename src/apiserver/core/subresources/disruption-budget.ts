@@ -6,7 +6,7 @@ import { ensureStruct, integer, struct, text } from '../../kinds/fields.ts'
 import { findCondition, setCondition } from './conditions.ts'
 
 /** So many evictions may be under way that the controller has not seen happen. */
-export const MAX_DISRUPTED_PODS = 2000
+const MAX_DISRUPTED_PODS = 2000
 
 /** When to ask again while the controller has not looked at the budget yet. */
 const unprocessedRetrySeconds = 10

@@ -15,9 +15,9 @@ import { finishCreateStep, finishUpdateStep, type Made, patchStep, readStep } fr
 import type { WriteRequest } from './write-request.ts'
 
 /** A character of YAML takes as long as this many of JSON. */
-export const YAML_WEIGHT = 16
+const YAML_WEIGHT = 16
 /** Each value is given defaults, checked, and may be wrong in several ways: it costs far more than its bytes. */
-export const MAX_INLINE_OBJECT_VALUES = 1_000
+const MAX_INLINE_OBJECT_VALUES = 1_000
 
 export interface MakerParts {
   readonly heavy: Pick<HeavyWork, 'run'>

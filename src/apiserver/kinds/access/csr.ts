@@ -21,7 +21,7 @@ import type { KindRules } from '../rules.ts'
 import type { WriteContext } from '../strategy.ts'
 import { CERTIFICATE_USAGES } from './certificate-usages.ts'
 
-export const MIN_CERTIFICATE_SECONDS = 600
+const MIN_CERTIFICATE_SECONDS = 600
 
 const legacySigner = 'kubernetes.io/legacy-unknown'
 const finalConditions = ['Approved', 'Denied', 'Failed']

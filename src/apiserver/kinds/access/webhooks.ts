@@ -6,7 +6,7 @@ import { checkLabelSelector } from '../label-selector.ts'
 import { dns1035Label, dnsSubdomain, portNumber } from '../names.ts'
 import type { KindRules } from '../rules.ts'
 
-export const MAX_WEBHOOK_SECONDS = 30
+const MAX_WEBHOOK_SECONDS = 30
 
 const urlForm = '; desired format: https://host[/path]'
 const reviewVersions = ['v1', 'v1beta1']

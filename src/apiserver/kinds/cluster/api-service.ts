@@ -5,8 +5,8 @@ import { type Fields, flag, integer, struct, text } from '../fields.ts'
 import { dns1035Label, dnsSubdomain, pathSegment, portNumber } from '../names.ts'
 import type { KindRules } from '../rules.ts'
 
-export const MAX_GROUP_PRIORITY = 20_000
-export const MAX_VERSION_PRIORITY = 1000
+const MAX_GROUP_PRIORITY = 20_000
+const MAX_VERSION_PRIORITY = 1000
 
 export const API_SERVICE_RULES: KindRules = {
   name: pathSegment,

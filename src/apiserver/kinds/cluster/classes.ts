@@ -8,7 +8,7 @@ import { checkResources, NO_CLAIMS } from '../pods/resources.ts'
 import { checkTolerations } from '../pods/tolerations.ts'
 import type { KindRules } from '../rules.ts'
 
-export const MAX_USER_PRIORITY = 1_000_000_000
+const MAX_USER_PRIORITY = 1_000_000_000
 
 const systemPriorityClasses: Readonly<Record<string, number>> = {
   'system-node-critical': 2_000_001_000,

@@ -11,7 +11,7 @@ import { type Fields, flag, has, integer, struct, structs, text, texts } from '.
 import { dnsLabel, dnsSubdomain } from '../names.ts'
 import type { KindRules } from '../rules.ts'
 
-export const MAX_MATCHING_PRECEDENCE = 10_000
+const MAX_MATCHING_PRECEDENCE = 10_000
 
 const everything = '*'
 const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'proxy', 'update', 'watch']

@@ -11,9 +11,9 @@ import { type Fields, has, integer, struct, text } from '../fields.ts'
 import { inRange } from '../names.ts'
 import type { KindRules } from '../rules.ts'
 
-export const MAX_QUEUES = 10_000_000
+const MAX_QUEUES = 10_000_000
 /** Bits of the hash that deals requests to queues. */
-export const MAX_HASH_BITS = 60
+const MAX_HASH_BITS = 60
 
 const notNegative = 'must be a non-negative integer'
 

@@ -13,7 +13,7 @@ import { configKey } from '../names.ts'
 import type { KindRules } from '../rules.ts'
 
 /** All values of one object together. */
-export const MAX_DATA_BYTES = 1024 * 1024
+const MAX_DATA_BYTES = 1024 * 1024
 
 const redacted = '<secret contents redacted>'
 const accountAnnotation = 'kubernetes.io/service-account.name'

@@ -15,9 +15,9 @@ import { dnsLabel, dnsSubdomain, portNumber } from '../names.ts'
 import { PORT_PROTOCOLS } from '../pods/containers.ts'
 import type { KindRules } from '../rules.ts'
 
-export const MAX_ENDPOINTS = 1000
-export const MAX_ENDPOINT_ADDRESSES = 100
-export const MAX_ENDPOINT_PORTS = 20_000
+const MAX_ENDPOINTS = 1000
+const MAX_ENDPOINT_ADDRESSES = 100
+const MAX_ENDPOINT_PORTS = 20_000
 
 export const ENDPOINTS_RULES: KindRules = {
   checksMetadataAgain: true,

@@ -8,8 +8,8 @@ import { type Fields, has, integer, isFields, struct, text } from '../fields.ts'
 import { dnsSubdomain } from '../names.ts'
 import type { KindRules } from '../rules.ts'
 
-export const MAX_EVENT_WORD_LENGTH = 128
-export const MAX_EVENT_NOTE_LENGTH = 1024
+const MAX_EVENT_WORD_LENGTH = 128
+const MAX_EVENT_NOTE_LENGTH = 1024
 
 const immutableFields = [
   ['regarding', 'involvedObject'],

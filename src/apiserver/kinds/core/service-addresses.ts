@@ -11,7 +11,7 @@ import { checkIp, ipFamily } from '../addresses.ts'
 import { checkSupported, repetitions } from '../checks.ts'
 import { type Fields, has, integer, struct, text, texts } from '../fields.ts'
 
-export const MAX_CLUSTER_IPS = 2
+const MAX_CLUSTER_IPS = 2
 
 const families = ['IPv4', 'IPv6']
 const changed = 'may not change once set'

@@ -19,7 +19,7 @@ import type { KindRules } from '../rules.ts'
 import { checkClusterIps, checkServiceUpdate, isHeadless } from './service-addresses.ts'
 import { dropForeignFields, keepAllocations, nameClusterIps } from './service-allocations.ts'
 
-export const MAX_CLIENT_IP_SECONDS = 86_400
+const MAX_CLIENT_IP_SECONDS = 86_400
 
 const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']
 const onlyLoadBalancer = "may only be used when `type` is 'LoadBalancer'"

@@ -1,8 +1,8 @@
 /** Defaults of HorizontalPodAutoscalers: a metric to follow, and how fast to follow it. */
 import { ensureStruct, type Fields, setWhenAbsent, struct, structs } from '../fields.ts'
 
-export const DEFAULT_CPU_PERCENT = 80
-export const OLD_METRICS_ANNOTATION = 'autoscaling.alpha.kubernetes.io/metrics'
+const DEFAULT_CPU_PERCENT = 80
+const OLD_METRICS_ANNOTATION = 'autoscaling.alpha.kubernetes.io/metrics'
 
 const periodSeconds = 15
 const scaleUp = {

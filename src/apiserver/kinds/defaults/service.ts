@@ -1,7 +1,7 @@
 /** Defaults of Services that need no allocation: addresses and node ports are given elsewhere. */
 import { ensureStruct, type Fields, has, integer, setWhenAbsent, struct, structs, text, texts } from '../fields.ts'
 
-export const DEFAULT_CLIENT_IP_SECONDS = 10_800
+const DEFAULT_CLIENT_IP_SECONDS = 10_800
 
 export function completeService(service: Fields): void {
   const spec = ensureStruct(service, 'spec')

@@ -12,7 +12,7 @@ import { type Fields, has, integer, struct, structs, text, textMap, texts } from
 import { dnsLabel, dnsSubdomain, explain, pathSegment, portName, portNumber, wildcardSubdomain } from '../names.ts'
 import type { KindRules } from '../rules.ts'
 
-export const MAX_INGRESS_CONTROLLER_LENGTH = 250
+const MAX_INGRESS_CONTROLLER_LENGTH = 250
 
 const classAnnotation = 'kubernetes.io/ingress.class'
 const refusedSequences = ['//', '/./', '/../', '%2f', '%2F']

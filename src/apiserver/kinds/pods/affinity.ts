@@ -12,7 +12,7 @@ import { type Fields, has, integer, struct, structs, text, textMap, texts } from
 import { checkLabelSelector } from '../label-selector.ts'
 import { dnsLabel, dnsSubdomain } from '../names.ts'
 
-export const MAX_WEIGHT = 100
+const MAX_WEIGHT = 100
 
 const required = 'requiredDuringSchedulingIgnoredDuringExecution'
 const preferred = 'preferredDuringSchedulingIgnoredDuringExecution'

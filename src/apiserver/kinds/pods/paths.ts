@@ -1,7 +1,7 @@
 /** Paths inside containers and volumes, written by people and followed by kubelets. */
 import { type FieldError, invalidField } from '../../../kube/status/field-error.ts'
 
-export const MAX_FILE_MODE = 0o777
+const MAX_FILE_MODE = 0o777
 
 export function checkNoBacksteps(path: string, at: string): FieldError[] {
   return path.split('/').includes('..') ? [invalidField(at, path, "must not contain '..'")] : []

@@ -20,11 +20,11 @@ import { checkHostUsers, checkPodSecurityContext } from './security-context.ts'
 import { checkTolerations } from './tolerations.ts'
 import { checkVolumes } from './volumes.ts'
 
-export const MAX_DNS_NAMESERVERS = 3
-export const MAX_DNS_SEARCH_PATHS = 32
-export const MAX_DNS_SEARCH_CHARACTERS = 2048
+const MAX_DNS_NAMESERVERS = 3
+const MAX_DNS_SEARCH_PATHS = 32
+const MAX_DNS_SEARCH_CHARACTERS = 2048
 
-export const RESTART_POLICIES = ['Always', 'OnFailure', 'Never']
+const RESTART_POLICIES = ['Always', 'OnFailure', 'Never']
 const dnsPolicies = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None']
 
 /** `metadata` is that of the pod; it is absent in a template, where some rules are milder. */

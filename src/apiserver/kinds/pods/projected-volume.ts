@@ -5,8 +5,8 @@ import { type Fields, has, integer, struct, structs, text } from '../fields.ts'
 import { checkUnreservedPath } from './paths.ts'
 import { checkDownwardFile, checkKeyToPath } from './volume-files.ts'
 
-export const MIN_TOKEN_SECONDS = 600
-export const MAX_TOKEN_SECONDS = 2 ** 32
+const MIN_TOKEN_SECONDS = 600
+const MAX_TOKEN_SECONDS = 2 ** 32
 
 const sourceNames = [
   'secret',

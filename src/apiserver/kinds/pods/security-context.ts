@@ -14,7 +14,7 @@ import { checkDescendingPath } from './paths.ts'
 
 const profileTypes = ['Localhost', 'RuntimeDefault', 'Unconfined']
 const sysctlPattern = '^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$'
-export const MAX_SYSCTL_LENGTH = 253
+const MAX_SYSCTL_LENGTH = 253
 
 const validId = (id: number): string[] => inRange(id, 0, MAX_ID)
 

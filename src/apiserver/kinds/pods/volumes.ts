@@ -23,7 +23,7 @@ import { checkDescendingPath, checkFileMode, checkNoBacksteps } from './paths.ts
 import { checkProjectedSources } from './projected-volume.ts'
 import { checkDownwardFile, checkKeyToPath } from './volume-files.ts'
 
-export const MAX_LUN = 255
+const MAX_LUN = 255
 
 type SourceCheck = (source: Fields, path: string) => readonly FieldError[]
 

@@ -6,8 +6,8 @@ import { type Fields, struct, text, textMap, texts } from '../fields.ts'
 import type { KindRules } from '../rules.ts'
 
 /** Number of parameters, and bytes of all of them together. */
-export const MAX_PARAMETERS = 512
-export const MAX_PARAMETER_BYTES = 256 * 1024
+const MAX_PARAMETERS = 512
+const MAX_PARAMETER_BYTES = 256 * 1024
 
 export const STORAGE_CLASS_RULES: KindRules = {
   checksMetadataAgain: true,

@@ -5,8 +5,8 @@ import { type Fields, has, integer, struct, structs, text } from '../fields.ts'
 import type { KindRules } from '../rules.ts'
 import { checkMetric, checkReference, checkReferenceNames } from './autoscaler-metrics.ts'
 
-export const MAX_POLICY_PERIOD_SECONDS = 1800
-export const MAX_STABILIZATION_SECONDS = 3600
+const MAX_POLICY_PERIOD_SECONDS = 1800
+const MAX_STABILIZATION_SECONDS = 3600
 
 export const AUTOSCALER_RULES: KindRules = {
   check: (autoscaler) => checkAutoscaler(autoscaler, undefined),

@@ -7,7 +7,7 @@ import { scheduleBreach } from './cron-schedule.ts'
 import { checkJobSpec } from './job.ts'
 
 /** The name of a Job is that of its CronJob, a dash and ten digits. */
-export const MAX_CRON_JOB_NAME_LENGTH = 52
+const MAX_CRON_JOB_NAME_LENGTH = 52
 
 export const CRON_JOB_RULES: KindRules = {
   generationOf: ['spec'],

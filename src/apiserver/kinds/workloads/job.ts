@@ -10,7 +10,7 @@ import type { KindRules } from '../rules.ts'
 import { checkPodFailurePolicy } from './pod-failure-policy.ts'
 
 /** One index is one pod name; more at once would overwhelm the status. */
-export const MAX_INDEXED_PARALLELISM = 100_000
+const MAX_INDEXED_PARALLELISM = 100_000
 
 const uidLabels = ['controller-uid', 'batch.kubernetes.io/controller-uid']
 const nameLabels = ['job-name', 'batch.kubernetes.io/job-name']

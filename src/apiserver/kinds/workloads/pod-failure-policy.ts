@@ -11,8 +11,8 @@ import {
 import { checkEach, checkName, checkSupported, repetitions } from '../checks.ts'
 import { type Fields, has, struct, structs, text } from '../fields.ts'
 
-export const MAX_POLICY_RULES = 20
-export const MAX_EXIT_CODES = 255
+const MAX_POLICY_RULES = 20
+const MAX_EXIT_CODES = 255
 
 const actions = ['Count', 'FailIndex', 'FailJob', 'Ignore']
 

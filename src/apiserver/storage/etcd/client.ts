@@ -21,12 +21,12 @@ import { isMembersFault, toStoreError } from './errors.ts'
 import { type Method, RANGE } from './messages.ts'
 
 /** How long a call may look for a member that is up. */
-export const CONNECT_TIMEOUT_MS = 3_000
+const CONNECT_TIMEOUT_MS = 3_000
 /** How long a member may take to answer: longer than it needs to notice that it has lost its leader. */
-export const CALL_TIMEOUT_MS = 10_000
+const CALL_TIMEOUT_MS = 10_000
 /** A member that does not answer a ping is given up. etcd takes pings more often than every 5 s for an attack. */
-export const KEEPALIVE_INTERVAL_MS = 20_000
-export const KEEPALIVE_TIMEOUT_MS = 10_000
+const KEEPALIVE_INTERVAL_MS = 20_000
+const KEEPALIVE_TIMEOUT_MS = 10_000
 /** How soon the health of a store must be known: a probe that waits longer says that it is not reachable. */
 const PROBE_TIMEOUT_MS = 500
 /** The waits between two attempts to connect to the same member, the first and the longest. */

@@ -10,7 +10,7 @@ export const KEY_VALUE = {
   value: { number: 5, type: 'bytes' },
 } as const satisfies MessageTable
 
-export const RANGE_REQUEST = {
+const RANGE_REQUEST = {
   key: { number: 1, type: 'bytes' },
   rangeEnd: { number: 2, type: 'bytes' },
   limit: { number: 3, type: 'integer' },
@@ -18,7 +18,7 @@ export const RANGE_REQUEST = {
   countOnly: { number: 9, type: 'bool' },
 } as const satisfies MessageTable
 
-export const RANGE_RESPONSE = {
+const RANGE_RESPONSE = {
   header: { number: 1, type: HEADER },
   kvs: { number: 2, type: KEY_VALUE, repeated: true },
   count: { number: 4, type: 'integer' },
@@ -40,7 +40,7 @@ export const REQUEST_OP = {
 
 const RESPONSE_OP = { range: { number: 1, type: RANGE_RESPONSE } } as const satisfies MessageTable
 
-export const COMPARE = {
+const COMPARE = {
   result: { number: 1, type: 'integer' },
   target: { number: 2, type: 'integer' },
   key: { number: 3, type: 'bytes' },
@@ -49,7 +49,7 @@ export const COMPARE = {
 /** The values of its enums that we use. */
 export const COMPARE_BY = { result: { equal: 0 }, target: { modRevision: 2 } } as const
 
-export const TXN_REQUEST = {
+const TXN_REQUEST = {
   compare: { number: 1, type: COMPARE, repeated: true },
   success: { number: 2, type: REQUEST_OP, repeated: true },
   failure: { number: 3, type: REQUEST_OP, repeated: true },
@@ -61,8 +61,8 @@ export const TXN_RESPONSE = {
   responses: { number: 3, type: RESPONSE_OP, repeated: true },
 } as const satisfies MessageTable
 
-export const COMPACTION_REQUEST = { revision: { number: 1, type: 'integer' } } as const satisfies MessageTable
-export const COMPACTION_RESPONSE = { header: { number: 1, type: HEADER } } as const satisfies MessageTable
+const COMPACTION_REQUEST = { revision: { number: 1, type: 'integer' } } as const satisfies MessageTable
+const COMPACTION_RESPONSE = { header: { number: 1, type: HEADER } } as const satisfies MessageTable
 
 const WATCH_CREATE_REQUEST = {
   key: { number: 1, type: 'bytes' },
@@ -96,8 +96,8 @@ export const WATCH_RESPONSE = {
   events: { number: 11, type: EVENT, repeated: true },
 } as const satisfies MessageTable
 
-export const LEASE_GRANT_REQUEST = { ttl: { number: 1, type: 'integer' } } as const satisfies MessageTable
-export const LEASE_GRANT_RESPONSE = { id: { number: 2, type: 'id' } } as const satisfies MessageTable
+const LEASE_GRANT_REQUEST = { ttl: { number: 1, type: 'integer' } } as const satisfies MessageTable
+const LEASE_GRANT_RESPONSE = { id: { number: 2, type: 'id' } } as const satisfies MessageTable
 
 /** A method of etcd's gRPC services: its path, and the tables of what goes in and comes out. */
 export interface Method<Request extends MessageTable, Response extends MessageTable> {

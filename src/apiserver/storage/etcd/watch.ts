@@ -11,9 +11,9 @@ import type { Output } from './codec.ts'
 import { type EVENT, WATCH, type WATCH_REQUEST, type WATCH_RESPONSE } from './messages.ts'
 
 /** The first wait is at most this long: a lost connection is often back at once. */
-export const MIN_BACKOFF_MS = 100
+const MIN_BACKOFF_MS = 100
 /** No wait is longer: watchers should hear of a recovered etcd within seconds. */
-export const MAX_BACKOFF_MS = 5_000
+const MAX_BACKOFF_MS = 5_000
 
 const WATCH_BACKOFF: BackoffSteps = { firstMs: MIN_BACKOFF_MS, maxMs: MAX_BACKOFF_MS }
 

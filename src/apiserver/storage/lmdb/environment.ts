@@ -20,7 +20,7 @@ import { META_KEYS } from './records.ts'
 import { claim, refuseOtherProcesses } from './single-process.ts'
 
 export type Table = 'present' | 'undo' | 'log' | 'leases' | 'meta'
-export const TABLES: readonly Table[] = ['present', 'undo', 'log', 'leases', 'meta']
+const TABLES: readonly Table[] = ['present', 'undo', 'log', 'leases', 'meta']
 
 /** A write without a value deletes. */
 export interface TableWrite {

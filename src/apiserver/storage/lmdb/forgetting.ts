@@ -3,7 +3,7 @@ import type { Environment, Table } from './environment.ts'
 import { decodeInteger, decodeLog, encodeInteger, undoKey } from './records.ts'
 
 /** What one step deletes at most, in revisions: short enough not to be felt by those who wait behind it. */
-export const MAX_FORGOTTEN_REVISIONS = 500
+const MAX_FORGOTTEN_REVISIONS = 500
 
 /** The next rows to delete, oldest first; none when everything up to `compactedRevision` is gone. */
 export function forgottenHistory(environment: Environment, compactedRevision: number): { table: Table; key: Buffer }[] {

@@ -17,7 +17,7 @@ import {
 } from './records.ts'
 
 /** How many revisions of history one step of a replay reads, at most, before others get their turn. */
-export const MAX_REPLAYED_REVISIONS = 500
+const MAX_REPLAYED_REVISIONS = 500
 
 export class Timeline {
   readonly #environment: Environment

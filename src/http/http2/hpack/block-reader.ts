@@ -6,7 +6,7 @@ import { HpackError } from './hpack-error.ts'
 import { decodeHuffman } from './huffman.ts'
 
 /** An integer may go on for this many bytes, so it stays below 2^28 and a bit; no honest length or index is longer. */
-export const MAX_INTEGER_EXTRA_BYTES = 4
+const MAX_INTEGER_EXTRA_BYTES = 4
 
 const nothing = Buffer.alloc(0)
 

@@ -5,7 +5,7 @@
 import { huffmanBytes, writeHuffman } from './huffman.ts'
 
 /** The shared memory starts with this, which the heads of all usual requests and answers fit in. */
-export const BLOCK_SCRATCH_BYTES = 16 * 1024
+const BLOCK_SCRATCH_BYTES = 16 * 1024
 
 /** More room than the integers of one field can take. */
 const integerRoomBytes = 32

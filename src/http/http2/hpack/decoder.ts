@@ -8,7 +8,7 @@ import { HpackError } from './hpack-error.ts'
 import { firstDynamicIndex, staticNames, staticValues } from './static-table.ts'
 
 /** A block begins with two size updates at most: down to the lowest size there was, and up to the last. */
-export const MAX_SIZE_UPDATES_PER_BLOCK = 2
+const MAX_SIZE_UPDATES_PER_BLOCK = 2
 
 export interface HpackDecoderLimits {
   /** What our SETTINGS_HEADER_TABLE_SIZE says. */

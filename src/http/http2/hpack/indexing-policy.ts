@@ -5,7 +5,7 @@
 import { entryBytes } from './dynamic-table.ts'
 
 /** A credential shorter than this could be guessed piece by piece, so it is marked never to be remembered by anybody. */
-export const SHORT_SECRET_BYTES = 20
+const SHORT_SECRET_BYTES = 20
 
 export type Indexing = 'add' | 'without' | 'never'
 
