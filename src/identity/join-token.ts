@@ -29,9 +29,9 @@ export interface JoinClaims {
   readonly issuedAtMs: number
   readonly expiresAtMs: number
   /** A node name, or a pattern in which `*` stands for any characters. Absent: any name that nobody has. */
-  readonly node?: string
+  readonly node?: string | undefined
   /** How many nodes may join with it. Absent: no limit. */
-  readonly uses?: number
+  readonly uses?: number | undefined
   /** SHA-256, in hex, of the Kubernetes CA bundle: see `caBundleSha256`. */
   readonly kubernetesCaSha256: string
   /** The name in the API server's certificate. */
@@ -82,8 +82,7 @@ export function caSha256({ der }: Pick<Certificate, 'der'>): string {
 
 export async function mintJoinToken(claims: JoinClaims, key: JoinTokenKey, caSha256Hex: string): Promise<string> {
   const { audience, id, issuedAtMs, expiresAtMs, node, uses, kubernetesCaSha256, apiServerName } = claims
-  const limits = { ...(node === undefined ? {} : { node }), ...(uses === undefined ? {} : { uses }) }
-  const jwt = await new SignJWT({ ...limits, [caClaim]: kubernetesCaSha256, [nameClaim]: apiServerName })
+  const jwt = await new SignJWT({ node, uses, [caClaim]: kubernetesCaSha256, [nameClaim]: apiServerName })
     .setProtectedHeader({ alg: algorithm, typ: 'JWT', kid: key.id })
     .setIssuer(issuer)
     .setAudience(audience)
@@ -186,8 +185,8 @@ function readClaims(payload: JWTPayload): JoinClaims {
     id: jti,
     issuedAtMs: iat * 1000,
     expiresAtMs: exp * 1000,
-    ...(node === undefined ? {} : { node }),
-    ...(uses === undefined ? {} : { uses: uses as number }),
+    node,
+    uses: uses as number | undefined,
     kubernetesCaSha256,
     apiServerName,
   }
