@@ -63,7 +63,7 @@ export class SessionDriver implements SessionHandler {
     this.#clock = clock
     this.#ending = new EndingStreams(clock)
     this.#handler = handler
-    this.#session = new Session({ role, clock, budget, handler: this, ...(limits && { limits }) })
+    this.#session = new Session({ role, clock, budget, handler: this, limits })
     const turns = new ReceiveTurns(clock, carrier, (chunk, isTimeUp) => {
       let rest: Uint8Array | undefined
       this.#guard(() => {

@@ -40,7 +40,7 @@ export interface FailedAttempt {
 export type CarrierKind = 'tls' | 'websocket' | 'websocket+inner-tls'
 
 export interface DialErrorOptions extends ErrorOptions {
-  readonly refusal?: UpgradeRefusal
+  readonly refusal?: UpgradeRefusal | undefined
   readonly earlier?: readonly FailedAttempt[]
 }
 
@@ -68,7 +68,7 @@ export class DialError extends Error {
     return new DialError(this.code, this.phase, `${this.message} (${before})`, {
       cause,
       earlier,
-      ...(refusal && { refusal }),
+      refusal,
     })
   }
 }

@@ -6,7 +6,7 @@ export interface HttpProxy {
   readonly host: string
   readonly port: number
   /** The value of `Proxy-Authorization`. */
-  readonly authorization?: string
+  readonly authorization?: string | undefined
 }
 
 export interface ProxySettings {
@@ -46,7 +46,7 @@ function parseProxy(text: string): HttpProxy {
     secure,
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (secure ? 443 : 80) : Number(port),
-    ...(username === '' && password === '' ? {} : { authorization: basic(username, password) }),
+    authorization: username === '' && password === '' ? undefined : basic(username, password),
   }
 }
 

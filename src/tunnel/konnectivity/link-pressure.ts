@@ -23,9 +23,9 @@ export interface LinkPressureOptions {
   readonly resume: () => void
   /** False where the link has one connection only: holding it up hurts nobody else. */
   readonly isShared: boolean
-  readonly maxQueuedBytes?: number
+  readonly maxQueuedBytes?: number | undefined
   /** A connection was ended to free the link. */
-  readonly onStalled?: () => void
+  readonly onStalled?: (() => void) | undefined
 }
 
 interface Queue {

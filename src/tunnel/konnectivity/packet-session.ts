@@ -78,8 +78,8 @@ export class PacketSession {
       isShared: !isSingleUse,
       pause: () => port.pause(),
       resume: () => port.resume(),
-      ...(options.maxQueuedBytes !== undefined && { maxQueuedBytes: options.maxQueuedBytes }),
-      ...(options.onStalled !== undefined && { onStalled: options.onStalled }),
+      maxQueuedBytes: options.maxQueuedBytes,
+      onStalled: options.onStalled,
     })
     this.#limits = new PacketLimits(clock, (error) => port.abort(error))
     this.#outgoing = new OutgoingDials({ clock, send: (packet) => this.#send(packet) })

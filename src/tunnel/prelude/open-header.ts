@@ -12,13 +12,13 @@ export interface OpenHeader {
   /** A name the answerer knows, or `host:port` where its policy allows that. */
   readonly target: string
   /** On whose behalf, for logs and policy. A claim of the opener: the session's certificate is what proves anything. */
-  readonly source?: string
+  readonly source?: string | undefined
   /** How long the opener waits for the answer. Relative, because clocks differ. */
-  readonly deadlineMs?: number
+  readonly deadlineMs?: number | undefined
   /** 32 hexadecimal digits, as in W3C trace context. */
-  readonly traceId?: string
+  readonly traceId?: string | undefined
   /** Bits of the features the opener would use; the answer names those that are. */
-  readonly features?: number
+  readonly features?: number | undefined
 }
 
 const Tag = { target: 1, source: 2, deadlineMs: 3, traceId: 4, features: 5 } as const
@@ -47,9 +47,9 @@ export function decodeOpenHeader({ code, fields }: PreludeMessage): OpenHeader {
   const features = fields.get(Tag.features)
   return {
     target: decodeText('target', target, MAX_TARGET_BYTES),
-    ...(source && { source: decodeText('source', source, MAX_SOURCE_BYTES) }),
-    ...(deadlineMs && { deadlineMs: decodeUint32('deadline', deadlineMs) }),
-    ...(traceId && { traceId: decodeTraceId(traceId) }),
-    ...(features && { features: decodeUint32('features', features) }),
+    source: source && decodeText('source', source, MAX_SOURCE_BYTES),
+    deadlineMs: deadlineMs && decodeUint32('deadline', deadlineMs),
+    traceId: traceId && decodeTraceId(traceId),
+    features: features && decodeUint32('features', features),
   }
 }

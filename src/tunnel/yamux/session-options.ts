@@ -24,7 +24,7 @@ export interface SessionOptions {
   readonly clock: Pick<Clock, 'monotonicMs'>
   readonly budget: Budget
   readonly handler: SessionHandler
-  readonly limits?: Partial<SessionLimits>
+  readonly limits?: Partial<SessionLimits> | undefined
 }
 
 /** Running totals, for metrics. */
