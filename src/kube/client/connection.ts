@@ -17,17 +17,17 @@ export type UserCredentials =
 
 export interface Impersonation {
   readonly user: string
-  readonly uid?: string
+  readonly uid?: string | undefined
   readonly groups: readonly string[]
   readonly extra: Readonly<Record<string, readonly string[]>>
 }
 
 export interface TlsSettings {
   /** Trusted roots, PEM. Without them the system's roots apply. */
-  readonly ca?: Material
-  readonly clientCertificate?: { readonly certificate: Material; readonly key: Material }
+  readonly ca?: Material | undefined
+  readonly clientCertificate?: { readonly certificate: Material; readonly key: Material } | undefined
   /** The name to ask for and to verify instead of the server's host. */
-  readonly serverName?: string
+  readonly serverName?: string | undefined
   /** Accepts any server certificate. */
   readonly skipVerify: boolean
 }
@@ -41,7 +41,7 @@ export interface ConnectionConfig {
   readonly namespace: string
   readonly tls: TlsSettings
   readonly credentials: UserCredentials
-  readonly impersonation?: Impersonation
+  readonly impersonation?: Impersonation | undefined
 }
 
 export class ConnectionConfigError extends Error {

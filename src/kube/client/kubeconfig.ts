@@ -18,7 +18,7 @@ import { readFailureReason, readSmallFile } from './small-file.ts'
 
 export interface KubeconfigOptions {
   /** One file that must exist. Without it: the `KUBECONFIG` list, else `~/.kube/config`. */
-  readonly file?: string
+  readonly file?: string | undefined
   /** Overrides the current context. */
   readonly context?: string
   readonly environment?: Readonly<Record<string, string | undefined>>
@@ -83,7 +83,7 @@ function resolveConnection(
     namespace: context.text('namespace') ?? 'default',
     tls: tlsOf(cluster, user),
     credentials: user === undefined ? { type: 'anonymous' } : credentialsOf(user),
-    ...(impersonation === undefined ? {} : { impersonation }),
+    impersonation,
   }
 }
 
@@ -132,9 +132,9 @@ function tlsOf(cluster: KubeconfigEntry, user: KubeconfigEntry | undefined): Tls
   const serverName = cluster.text('tls-server-name')
   return {
     skipVerify,
-    ...(ca === undefined ? {} : { ca }),
-    ...(certificate === undefined || key === undefined ? {} : { clientCertificate: { certificate, key } }),
-    ...(serverName === undefined ? {} : { serverName }),
+    ca,
+    clientCertificate: certificate === undefined || key === undefined ? undefined : { certificate, key },
+    serverName,
   }
 }
 
@@ -164,7 +164,7 @@ function impersonationOf(user: KubeconfigEntry): Impersonation | undefined {
     if (stray) throw user.error('as-uid, as-groups and as-user-extra need a user to impersonate; set as')
     return undefined
   }
-  return { user: name, groups, extra, ...(uid === undefined ? {} : { uid }) }
+  return { user: name, groups, extra, uid }
 }
 
 /** `<field>-data` holds base64 and wins over `<field>`, which names a file. */

@@ -48,9 +48,9 @@ export interface DeleteOptions {
 
 export interface ClientRequest extends TransportRequest {
   /** How often `fetch` waits and repeats when the server asks for it. */
-  readonly maxRetries?: number
+  readonly maxRetries?: number | undefined
   /** For the wording of errors: which resource and object the request is about. */
-  readonly about?: { readonly resource?: { group: string; resource: string }; readonly name?: string }
+  readonly about?: { readonly resource?: { group: string; resource: string }; readonly name?: string | undefined }
 }
 
 export function resourceRequest(
@@ -65,11 +65,11 @@ export function resourceRequest(
     path: resourcePath(resource, parts) + queryString(query as Readonly<Record<string, QueryValue>>),
     about: {
       resource: { group: resource.group, resource: resource.resource },
-      ...(parts.name === undefined ? {} : { name: parts.name }),
+      name: parts.name,
     },
-    ...(accept === undefined ? {} : { headers: [['accept', accept]] }),
-    ...(signal === undefined ? {} : { signal }),
-    ...(maxRetries === undefined ? {} : { maxRetries }),
+    headers: accept === undefined ? undefined : [['accept', accept]],
+    signal,
+    maxRetries,
   }
 }
 

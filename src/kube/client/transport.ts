@@ -27,9 +27,9 @@ export interface TransportRequest {
   readonly method: string
   /** Path and query as they go on the wire. */
   readonly path: string
-  readonly headers?: HeaderList
+  readonly headers?: HeaderList | undefined
   readonly body?: Uint8Array | Readable
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   readonly headersTimeoutMs?: number
   /** Longest silence between two pieces of the answer's body; 0 for no limit. */
   readonly bodyTimeoutMs?: number

@@ -36,7 +36,7 @@ export function serviceUnavailable(message: string, retryAfterSeconds?: number):
     code: 503,
     reason: 'ServiceUnavailable',
     message,
-    ...(retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } }),
+    details: retryAfterSeconds === undefined ? undefined : { retryAfterSeconds },
   })
 }
 

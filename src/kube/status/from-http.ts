@@ -17,8 +17,8 @@ export type ResponseHeaders = Readonly<Record<string, string | readonly string[]
 
 export interface ResponseContext {
   readonly method: string
-  readonly resource?: GroupResource
-  readonly name?: string
+  readonly resource?: GroupResource | undefined
+  readonly name?: string | undefined
   /** Decodes bodies that are not JSON, a protobuf Status above all; returns undefined for what it does not know. */
   readonly decodeBody?: (mediaType: string, body: Uint8Array) => unknown
 }
@@ -50,7 +50,7 @@ function requestOf({
   resource,
   name = '',
 }: ResponseContext): Pick<GenericResponse, 'method' | 'resource' | 'name'> {
-  return { method, ...(resource === undefined ? {} : { resource, name }) }
+  return { method, resource, name: resource === undefined ? undefined : name }
 }
 
 function serverWords(headers: ResponseHeaders, body: Uint8Array): string {

@@ -7,8 +7,8 @@ export interface GenericResponse {
   readonly code: number
   /** HTTP method of the request; a 409 to a POST means that the object exists. */
   readonly method: string
-  readonly resource?: GroupResource
-  readonly name?: string
+  readonly resource?: GroupResource | undefined
+  readonly name?: string | undefined
   readonly serverMessage: string
   readonly retryAfterSeconds?: number
   /** True when the answer did not look like one of an API server, a proxy's error page for instance. */

@@ -1,4 +1,5 @@
 /** Takes a Status out of decoded but untrusted data: fields of the wrong type are left out, everything else is copied. */
+import { presentFields } from '../present-fields.ts'
 import { type ApiFailure, type StatusCause, type StatusDetails, statusDetails } from './status.ts'
 
 /** A Status with more causes than this is cut: nobody reads them, and they would only fill memory. */
@@ -17,7 +18,7 @@ export function readFailure(value: unknown, httpCode: number): ApiFailure | unde
     message: text(value['message']),
     reason: text(value['reason']),
     metadata: readMetadata(value['metadata']),
-    ...(isFields(details) ? { details: readDetails(details) } : {}),
+    details: isFields(details) ? readDetails(details) : undefined,
   }
 }
 
@@ -26,11 +27,11 @@ function readMetadata(value: unknown): NonNullable<ApiFailure['metadata']> {
   const resourceVersion = text(value['resourceVersion'])
   const continueToken = text(value['continue'])
   const { remainingItemCount } = value
-  return {
-    ...(resourceVersion === '' ? {} : { resourceVersion }),
-    ...(continueToken === '' ? {} : { continue: continueToken }),
-    ...(Number.isSafeInteger(remainingItemCount) ? { remainingItemCount: remainingItemCount as number } : {}),
-  }
+  return presentFields({
+    resourceVersion: resourceVersion || undefined,
+    continue: continueToken || undefined,
+    remainingItemCount: Number.isSafeInteger(remainingItemCount) ? (remainingItemCount as number) : undefined,
+  })
 }
 
 function readDetails(details: Fields): StatusDetails {

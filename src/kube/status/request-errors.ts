@@ -44,6 +44,6 @@ export function resourceExpired(message: string, continueToken?: string): ApiErr
     code: 410,
     reason: 'Expired',
     message,
-    ...(continueToken === undefined ? {} : { metadata: { continue: continueToken } }),
+    metadata: continueToken === undefined ? undefined : { continue: continueToken },
   })
 }

@@ -2,6 +2,7 @@
  * The `Status` object, by which an API server says what went wrong, and the one error class that carries it. Keys are
  * always written in the order of the Go struct, so that a Status of ours serializes like the real one.
  */
+import { presentFields } from '../present-fields.ts'
 export type KnownStatusReason =
   | 'AlreadyExists'
   | 'BadRequest'
@@ -80,8 +81,8 @@ export interface ApiFailure {
   readonly code: number
   readonly reason?: StatusReason
   readonly message: string
-  readonly details?: StatusDetails
-  readonly metadata?: Status['metadata']
+  readonly details?: StatusDetails | undefined
+  readonly metadata?: Status['metadata'] | undefined
 }
 
 /** Room for every error that validation shows; what is longer repeats what the client has sent. */
@@ -89,48 +90,48 @@ const MAX_STATUS_MESSAGE_CHARACTERS = 128 * 1024
 
 export function failureStatus(failure: ApiFailure): Status {
   const message = failure.message.slice(0, MAX_STATUS_MESSAGE_CHARACTERS)
-  return {
+  return presentFields({
     kind: 'Status',
     apiVersion: 'v1',
     metadata: failure.metadata ?? {},
     status: 'Failure',
-    ...(message === '' ? {} : { message }),
-    ...(failure.reason === undefined || failure.reason === '' ? {} : { reason: failure.reason }),
-    ...(failure.details === undefined ? {} : { details: statusDetails(failure.details) }),
+    message: message || undefined,
+    reason: failure.reason || undefined,
+    details: failure.details && statusDetails(failure.details),
     code: failure.code,
-  }
+  })
 }
 
 /** The answer to a request that succeeded and has no object to return, such as an immediate delete. */
 export function successStatus(details?: StatusDetails): Status {
-  return {
+  return presentFields({
     kind: 'Status',
     apiVersion: 'v1',
     metadata: {},
     status: 'Success',
-    ...(details === undefined ? {} : { details: statusDetails(details) }),
+    details: details && statusDetails(details),
     code: 200,
-  }
+  })
 }
 
 /** Empty values are left out, as Go's `omitempty` does; details without any stay as an empty object. */
 export function statusDetails(details: StatusDetails): StatusDetails {
-  return {
-    ...(details.name ? { name: details.name } : {}),
-    ...(details.group ? { group: details.group } : {}),
-    ...(details.kind ? { kind: details.kind } : {}),
-    ...(details.uid ? { uid: details.uid } : {}),
-    ...(details.causes && details.causes.length > 0 ? { causes: details.causes.map(statusCause) } : {}),
-    ...(details.retryAfterSeconds ? { retryAfterSeconds: details.retryAfterSeconds } : {}),
-  }
+  return presentFields({
+    name: details.name || undefined,
+    group: details.group || undefined,
+    kind: details.kind || undefined,
+    uid: details.uid || undefined,
+    causes: details.causes && details.causes.length > 0 ? details.causes.map(statusCause) : undefined,
+    retryAfterSeconds: details.retryAfterSeconds || undefined,
+  })
 }
 
 function statusCause(cause: StatusCause): StatusCause {
-  return {
-    ...(cause.reason ? { reason: cause.reason } : {}),
-    ...(cause.message ? { message: cause.message } : {}),
-    ...(cause.field ? { field: cause.field } : {}),
-  }
+  return presentFields({
+    reason: cause.reason || undefined,
+    message: cause.message || undefined,
+    field: cause.field || undefined,
+  })
 }
 
 /** An error that an API client may see: thrown anywhere below a request, turned into a response by `toHttp` alone. */

@@ -1,5 +1,7 @@
 /** The few members by which any JSON object or list is known, found in one pass over the text. */
+
 import type { ListMeta } from '../objects.ts'
+import { presentFields } from '../present-fields.ts'
 import { type Part, skipPart } from './json-edit.ts'
 import { JsonScanner, readMembers } from './json-scanner.ts'
 import type { ObjectIdentity } from './walker.ts'
@@ -52,11 +54,11 @@ export function readIdentity(bytes: Buffer, metadata: Part | undefined): ObjectI
 
 export function readListMeta(bytes: Buffer, metadata: Part | undefined): ListMeta {
   const [version, next, remaining] = readMetadata(bytes, metadata, listMetaKeys)
-  return {
-    ...(typeof version === 'string' && version !== '' && { resourceVersion: version }),
-    ...(typeof next === 'string' && next !== '' && { continue: next }),
-    ...((typeof remaining === 'number' || typeof remaining === 'bigint') && { remainingItemCount: Number(remaining) }),
-  }
+  return presentFields({
+    resourceVersion: typeof version === 'string' && version !== '' ? version : undefined,
+    continue: typeof next === 'string' && next !== '' ? next : undefined,
+    remainingItemCount: typeof remaining === 'number' || typeof remaining === 'bigint' ? Number(remaining) : undefined,
+  })
 }
 
 function readOutline(scanner: JsonScanner): ObjectOutline {

@@ -10,6 +10,7 @@ import { planOf } from '../codec/plan.ts'
 import { joinWatchEvent, splitWatchEvent } from '../codec/watch-event.ts'
 import { readEnvelope, writeEnvelope } from '../envelope.ts'
 import type { ListMeta, WatchEventType } from '../objects.ts'
+import { presentFields } from '../present-fields.ts'
 import { messageType } from '../schema/schema.ts'
 import { findField, findMessage, type Occurrence, requireBytes } from './protobuf-fields.ts'
 import { editFields, META_PACKAGE, planOfType, readField, readIdentity } from './protobuf-object.ts'
@@ -105,11 +106,11 @@ class ProtobufWalker implements DocumentWalker {
     const plan = planOf(messageType(`${META_PACKAGE}.PartialObjectMetadataList`))
     const metadata = (readField(open(document).content, plan, ['metadata']) ?? {}) as WireListMeta
     const { resourceVersion, continue: next, remainingItemCount } = metadata
-    return {
-      ...(resourceVersion !== undefined && { resourceVersion }),
-      ...(next !== undefined && { continue: next }),
-      ...(remainingItemCount !== undefined && { remainingItemCount: Number(remainingItemCount) }),
-    }
+    return presentFields({
+      resourceVersion,
+      continue: next,
+      remainingItemCount: remainingItemCount === undefined ? undefined : Number(remainingItemCount),
+    })
   }
 
   items(document: Uint8Array): ListItem[] {

@@ -10,7 +10,7 @@ export interface DialOptions {
   /** `host:port` as the peer shall see it. */
   readonly address: string
   readonly deadlineMs: number
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface OutgoingDialsOptions {

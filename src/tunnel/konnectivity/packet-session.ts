@@ -31,7 +31,7 @@ export interface PacketSessionOptions {
   readonly net: SafetyNet
   readonly budget: Budget
   /** Reaches what the peer dials. Absent: the peer may not dial. Rejects with an `OpenError`. */
-  readonly answer?: Answer
+  readonly answer?: Answer | undefined
   /** Which packet says that a connection the peer dialled ends: agents and servers of konnectivity differ in it. */
   readonly closesWith: 'close-request' | 'close-response'
   /** The identifiers we make: every `step`th from `first` on. */
