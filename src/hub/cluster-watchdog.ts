@@ -32,7 +32,7 @@ export interface ClusterStatus {
   readonly ready: boolean
   /** Since the claims were last known to be right. */
   readonly claimsAgeSeconds: number
-  readonly problem?: string
+  readonly problem?: string | undefined
 }
 
 export class ClusterWatchdog implements Part {
@@ -50,7 +50,7 @@ export class ClusterWatchdog implements Part {
     const { cluster: name, freshness } = this.#options
     const health = this.health()
     const claimsAgeSeconds = Math.floor(freshness.ageMs / 1000)
-    return { name, ready: health.ok, claimsAgeSeconds, ...(health.ok ? {} : { problem: health.reason }) }
+    return { name, ready: health.ok, claimsAgeSeconds, problem: health.ok ? undefined : health.reason }
   }
 
   health(): Health {

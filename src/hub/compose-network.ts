@@ -57,7 +57,7 @@ export interface NetworkSettings {
   readonly targetRules: readonly TargetRule[]
   readonly proxyStrategies: readonly ProxyStrategy[]
   /** Which nodes the strategy `default` may use; absent: all. */
-  readonly defaultSelector?: LabelSelector
+  readonly defaultSelector?: LabelSelector | undefined
   /** The addresses of Services, which no Node may claim. */
   readonly serviceCidrs: readonly string[]
   readonly connectFronts: readonly FrontPlace[]

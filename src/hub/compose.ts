@@ -63,7 +63,7 @@ export interface HubOptions {
   readonly logger: Logger
   readonly registry: Registry
   readonly listen: ListenAddress
-  readonly joinListen?: ListenAddress
+  readonly joinListen?: ListenAddress | undefined
   /** Of the certificates that edges get from the hub, and how long after their end they may renew themselves. */
   readonly certificateLifeMs: number
   readonly renewalGraceMs: number

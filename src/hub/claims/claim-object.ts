@@ -1,5 +1,7 @@
 /** A claim as a ConfigMap and back. A record that cannot be read is an error that names it: taken for absent, it would give the name away. */
+
 import type { ConfigMap } from '../../kube/client/types.ts'
+import { presentFields } from '../../kube/present-fields.ts'
 import { Fields, timeText } from '../cluster/fields.ts'
 import { CLAIM_LABEL, claimName, labelsOf } from '../cluster/names.ts'
 import type { Claim, KeyFingerprint } from './claim.ts'
@@ -16,17 +18,17 @@ function dataOf(claim: Claim): Record<string, string> {
   const forgotten = claim.forgotten === undefined ? {} : { forgotten: claim.forgotten.join(' ') }
   if (claim.state === 'released') return { node, state, releasedAt: timeText(claim.releasedAtMs), ...forgotten }
   const { current, next, heldSinceMs, tokenId, certificateEndsMs, issuer } = claim
-  return {
+  return presentFields({
     node,
     state,
     current,
-    ...(next === undefined ? {} : { next }),
+    next,
     heldSince: timeText(heldSinceMs),
-    ...(tokenId === undefined ? {} : { tokenId }),
-    ...(certificateEndsMs === undefined ? {} : { certificateEnds: timeText(certificateEndsMs) }),
-    ...(issuer === undefined ? {} : { issuer }),
+    tokenId,
+    certificateEnds: certificateEndsMs === undefined ? undefined : timeText(certificateEndsMs),
+    issuer,
     ...forgotten,
-  }
+  })
 }
 
 export function isSameClaim(a: Claim, b: Claim): boolean {
@@ -51,11 +53,11 @@ export function claimOf(object: ConfigMap): Claim {
     state,
     node,
     current: fingerprint(fields, 'current'),
-    ...(next === undefined ? {} : { next }),
+    next,
     heldSinceMs: fields.timeMs('heldSince'),
-    ...(tokenId === undefined ? {} : { tokenId }),
-    ...(certificateEndsMs === undefined ? {} : { certificateEndsMs }),
-    ...(issuer === undefined ? {} : { issuer }),
+    tokenId,
+    certificateEndsMs,
+    issuer,
     ...forgotten,
   }
 }

@@ -21,14 +21,14 @@ export interface HeldClaim {
   readonly state: 'held'
   readonly node: string
   readonly current: KeyFingerprint
-  readonly next?: KeyFingerprint
+  readonly next?: KeyFingerprint | undefined
   readonly heldSinceMs: number
   /** The token that brought the present owner in; absent for one that came with a certificate of its own. */
-  readonly tokenId?: string
+  readonly tokenId?: string | undefined
   /** When the latest certificate for the name ends, for lists and metrics. */
-  readonly certificateEndsMs?: number
+  readonly certificateEndsMs?: number | undefined
   /** The key of the CA that signed that certificate: who still has one of a CA that is to be retired. */
-  readonly issuer?: KeyFingerprint
+  readonly issuer?: KeyFingerprint | undefined
   /** Keys from which the name was taken back, the latest first. */
   readonly forgotten?: readonly KeyFingerprint[]
 }
@@ -144,5 +144,9 @@ function noted(claim: HeldClaim, { notAfterMs: certificateEndsMs, issuer }: Pres
   const lacksEnd = claim.certificateEndsMs === undefined && certificateEndsMs !== undefined
   const lacksIssuer = claim.issuer === undefined && issuer !== undefined
   if (!lacksEnd && !lacksIssuer) return claim
-  return { ...claim, ...(lacksEnd ? { certificateEndsMs } : {}), ...(lacksIssuer ? { issuer } : {}) }
+  return {
+    ...claim,
+    certificateEndsMs: claim.certificateEndsMs ?? certificateEndsMs,
+    issuer: claim.issuer ?? issuer,
+  }
 }

@@ -39,7 +39,7 @@ export const TLS_SECRET_TYPE = 'kubernetes.io/tls'
 
 export interface AuthorityFiles extends PairPaths {
   /** Certificates of CAs before this one that still count. */
-  readonly previous?: string
+  readonly previous?: string | undefined
 }
 
 export interface AuthorityOptions {
@@ -47,7 +47,7 @@ export interface AuthorityOptions {
   readonly namespace: string
   readonly clock: Clock
   readonly logger: Logger
-  readonly files?: AuthorityFiles
+  readonly files?: AuthorityFiles | undefined
 }
 
 /** The authority with what belongs into the chain of certificates it signs. */

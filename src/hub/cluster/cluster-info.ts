@@ -57,7 +57,7 @@ export async function readClusterInfo({ client, namespace }: ClusterInfoOptions)
  * `knownId` is only for a ConfigMap that somebody removed while hubs were running.
  */
 export async function publishClusterInfo(
-  { kubernetes, hubCa, knownId }: Omit<ClusterInfo, 'id'> & { readonly knownId?: string },
+  { kubernetes, hubCa, knownId }: Omit<ClusterInfo, 'id'> & { readonly knownId?: string | undefined },
   options: ClusterInfoOptions,
 ): Promise<string> {
   const { client, namespace, random } = options

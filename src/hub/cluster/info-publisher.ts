@@ -32,7 +32,7 @@ export class InfoPublisher {
       if (present !== undefined) return this.#compare(own, present, facts)
     }
     const known = this.#published?.id
-    const id = await publishClusterInfo({ ...own, ...(known === undefined ? {} : { knownId: known }) }, this.#options)
+    const id = await publishClusterInfo({ ...own, knownId: known }, this.#options)
     this.#published = { id, facts }
   }
 

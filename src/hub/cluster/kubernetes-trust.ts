@@ -18,8 +18,8 @@ export interface KubernetesTrustOptions {
   readonly client: KubeClient
   readonly namespace: string
   /** A PEM file to use in place of what the connection trusts. */
-  readonly caFile?: string
-  readonly apiServerName?: string
+  readonly caFile?: string | undefined
+  readonly apiServerName?: string | undefined
 }
 
 export async function findKubernetesTrust(options: KubernetesTrustOptions): Promise<KubernetesTrust> {

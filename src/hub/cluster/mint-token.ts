@@ -20,9 +20,9 @@ const TOKEN_ID_BYTES = 8
 
 export interface TokenWish {
   /** A node name, or a pattern in which `*` stands for any characters. */
-  readonly node?: string
+  readonly node?: string | undefined
   readonly lifeMs?: number
-  readonly uses?: number
+  readonly uses?: number | undefined
 }
 
 export interface MintedToken {
@@ -50,21 +50,21 @@ export async function mintToken(wish: TokenWish, { clock, random, keys, records,
   const id = random.bytes(TOKEN_ID_BYTES).toString('hex')
   const createdMs = clock.nowMs()
   const expiresMs = createdMs + lifeMs
-  const limits = { ...(node === undefined ? {} : { node }), ...(uses === undefined ? {} : { uses }) }
   const text = await mintJoinToken(
     {
       audience,
       id,
       issuedAtMs: createdMs,
       expiresAtMs: expiresMs,
-      ...limits,
+      node,
+      uses,
       kubernetesCaSha256: caBundleSha256(readCertificates(kubernetes.caPem, 'the Kubernetes CA')),
       apiServerName: kubernetes.apiServerName,
     },
     key,
     caSha256(hubCa),
   )
-  await records.add({ id, createdMs, expiresMs, ...limits, used: [] })
+  await records.add({ id, createdMs, expiresMs, node, uses, used: [] })
   return { text, id, expiresMs }
 }
 

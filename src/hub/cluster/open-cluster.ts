@@ -48,11 +48,11 @@ export interface OpenClusterOptions {
   readonly random?: Random
   /** The DNS names and IP addresses by which edges reach the hub. */
   readonly addresses: readonly string[]
-  readonly caFiles?: AuthorityFiles
-  readonly serverFiles?: PairPaths
+  readonly caFiles?: AuthorityFiles | undefined
+  readonly serverFiles?: PairPaths | undefined
   /** In place of what the hub's own connection says of the API server. */
-  readonly kubernetesCaFile?: string
-  readonly apiServerName?: string
+  readonly kubernetesCaFile?: string | undefined
+  readonly apiServerName?: string | undefined
   /** How long an edge's certificate may be used from its issue to the end of any grace: so long a forgotten name is remembered. */
   readonly certificateUseMs: number
 }
@@ -72,10 +72,10 @@ export interface OpenCluster extends Cluster {
 export async function openCluster(given: OpenClusterOptions): Promise<OpenCluster> {
   const options = { namespace: USUAL_HUB_NAMESPACE, random: systemRandom, ...given }
   const { client, namespace, kubernetesCaFile, apiServerName, caFiles, serverFiles } = options
-  const authorities = new AuthorityLoader({ ...options, ...(caFiles === undefined ? {} : { files: caFiles }) })
+  const authorities = new AuthorityLoader({ ...options, files: caFiles })
   const certificates = new ServerCertificateLoader({
     ...options,
-    ...(serverFiles === undefined ? {} : { files: serverFiles }),
+    files: serverFiles,
   })
   // Bad files end it here, before anything is written.
   await certificates.loadFiles(await authorities.loadFiles())
@@ -86,8 +86,8 @@ export async function openCluster(given: OpenClusterOptions): Promise<OpenCluste
     findKubernetesTrust({
       client,
       namespace,
-      ...(kubernetesCaFile === undefined ? {} : { caFile: kubernetesCaFile }),
-      ...(apiServerName === undefined ? {} : { apiServerName }),
+      caFile: kubernetesCaFile,
+      apiServerName,
     })
   const kubernetes = await explained('find out how the API server is recognised', findTrust)
   checkCaSeparation(authority, kubernetes)

@@ -40,7 +40,7 @@ export interface ServerCertificateOptions {
   readonly random: Random
   /** The DNS names and IP addresses by which edges reach the hub. */
   readonly addresses: readonly string[]
-  readonly files?: PairPaths
+  readonly files?: PairPaths | undefined
 }
 
 export class ServerCertificateLoader {

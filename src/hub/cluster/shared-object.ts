@@ -2,8 +2,10 @@
  * Objects that several hubs write at once. Nobody holds a lock: who creates first or replaces the version it has read wins,
  * and everybody else looks at the winner's and thinks again.
  */
+
 import type { ResourceClient } from '../../kube/client/resource-client.ts'
 import type { KubeObject } from '../../kube/objects.ts'
+import { presentFields } from '../../kube/present-fields.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../kube/status/predicates.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
@@ -105,11 +107,11 @@ function withIdentity<T extends KubeObject>(wanted: T, { metadata }: T): T {
   const { uid, resourceVersion } = metadata ?? {}
   return {
     ...wanted,
-    metadata: {
+    metadata: presentFields({
       ...wanted.metadata,
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    },
+      uid,
+      resourceVersion,
+    }),
   }
 }
 
@@ -124,10 +126,7 @@ export async function removeUnchanged<T extends KubeObject>(
   { metadata }: T,
 ): Promise<boolean> {
   const { name = '', uid, resourceVersion } = metadata ?? {}
-  const preconditions = {
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-  }
+  const preconditions = presentFields({ uid, resourceVersion })
   try {
     await objects.delete(name, { preconditions })
     return true

@@ -2,10 +2,12 @@
  * One ConfigMap for each join token: what it may do, who has used it, whether it was revoked. It never holds the token. A
  * token without a record counts for nothing.
  */
+
 import type { KubeClient } from '../../kube/client/client.ts'
 import { configMaps } from '../../kube/client/kinds.ts'
 import type { ResourceClient } from '../../kube/client/resource-client.ts'
 import type { ConfigMap } from '../../kube/client/types.ts'
+import { presentFields } from '../../kube/present-fields.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
 import { Fields, timeText } from './fields.ts'
@@ -27,10 +29,10 @@ export interface TokenRecord {
   readonly id: string
   readonly createdMs: number
   readonly expiresMs: number
-  readonly node?: string
-  readonly uses?: number
+  readonly node?: string | undefined
+  readonly uses?: number | undefined
   readonly used: readonly TokenUse[]
-  readonly revokedMs?: number
+  readonly revokedMs?: number | undefined
 }
 
 export interface TokenRecordsOptions {
@@ -135,15 +137,15 @@ export class TokenRecords {
     const { namespace } = this.#options
     return {
       metadata: { name: tokenRecordName(id), namespace, labels: labelsOf(TOKEN_LABEL) },
-      data: {
+      data: presentFields({
         id,
         created: timeText(createdMs),
         expires: timeText(expiresMs),
-        ...(node === undefined ? {} : { node }),
-        ...(uses === undefined ? {} : { uses: String(uses) }),
+        node,
+        uses: uses === undefined ? undefined : String(uses),
         used: JSON.stringify(used),
-        ...(revokedMs === undefined ? {} : { revoked: timeText(revokedMs) }),
-      },
+        revoked: revokedMs === undefined ? undefined : timeText(revokedMs),
+      }),
     }
   }
 }
@@ -171,10 +173,10 @@ function recordOf(object: ConfigMap): TokenRecord {
     id,
     createdMs: fields.timeMs('created'),
     expiresMs: fields.timeMs('expires'),
-    ...(node === undefined ? {} : { node }),
-    ...(usesText === undefined ? {} : { uses }),
+    node,
+    uses: usesText === undefined ? undefined : uses,
     used: usedOf(fields),
-    ...(revokedMs === undefined ? {} : { revokedMs }),
+    revokedMs,
   }
 }
 

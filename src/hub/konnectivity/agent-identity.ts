@@ -15,7 +15,7 @@ export interface AgentIdentity {
   /** Who vouches for it, for logs and lists. */
   readonly proof: string
   /** On the wall clock; absent where it is not known. */
-  readonly validUntilMs?: number
+  readonly validUntilMs?: number | undefined
   /** Whether there is a reason to look again; told at once, without asking anybody. */
   isDoubtful(): boolean
   /** The same holder has rotated to another key, and nothing else is wrong: it is to connect with that one soon. */

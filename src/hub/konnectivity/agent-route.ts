@@ -73,7 +73,7 @@ export class AgentRoute implements NodeRoute {
       budget,
       closesWith: 'close-request',
       ids,
-      ...(answer !== undefined && { answer: this.#unlessDraining(answer) }),
+      answer: answer && this.#unlessDraining(answer),
       onDrain: () => {
         this.#isGoingAway = true
       },
@@ -131,7 +131,7 @@ export class AgentRoute implements NodeRoute {
     const { metrics } = this.#options
     try {
       this.#refuseIfDraining()
-      const connection = await this.#packets.dial({ address, deadlineMs, ...(signal !== undefined && { signal }) })
+      const connection = await this.#packets.dial({ address, deadlineMs, signal })
       metrics.dials.inc({ code: 'ok' })
       return connection
     } catch (error) {

@@ -52,7 +52,7 @@ export class AgentTokens {
     return {
       node,
       proof: `token of ${account}`,
-      ...(validUntilMs !== undefined && { validUntilMs }),
+      validUntilMs,
       recheck,
     }
   }

@@ -1,6 +1,8 @@
 /** Asks the cluster about the token of an agent, and about the pod of a token that does not name its node. */
+
 import type { KubeClient } from '../../kube/client/client.ts'
 import { pods, tokenReviews } from '../../kube/client/kinds.ts'
+import { presentFields } from '../../kube/present-fields.ts'
 import { isNotFound } from '../../kube/status/predicates.ts'
 import type { AgentTokensOptions, ReviewedUser } from './agent-tokens.ts'
 
@@ -20,7 +22,7 @@ async function review(
   token: string,
   audiences: readonly string[],
 ): Promise<ReviewedUser | undefined> {
-  const spec = { token, ...(audiences.length > 0 && { audiences: [...audiences] }) }
+  const spec = presentFields({ token, audiences: audiences.length > 0 ? [...audiences] : undefined })
   const { status } = await client.resource(tokenReviews).create({ spec })
   const { username, extra = {} } = status?.user ?? {}
   return status?.authenticated === true && username !== undefined ? { username, extra } : undefined

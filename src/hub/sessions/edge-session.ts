@@ -115,7 +115,7 @@ export class EdgeSession implements NodeRoute {
     const overload = this.#options.overload()
     if (overload !== undefined) throw new OpenError('overloaded', overload)
     const giveUp = (): void => void stream.destroy(new OpenError('refused', `nobody waits for ${address} any more`))
-    const header = { target: address, deadlineMs, ...(source === undefined ? {} : { source }) }
+    const header = { target: address, deadlineMs, source }
     const { stream, answered } = openTarget(this.#driver, header, this.#options.clock)
     if (signal?.aborted === true) giveUp()
     signal?.addEventListener('abort', giveUp, { once: true })
