@@ -31,7 +31,7 @@ export interface EdgeNetworkSettings extends Pick<DialSessionOptions, 'carriers'
   readonly destinationRules: readonly DestinationRule[]
   readonly forwards: readonly ForwardSpec[]
   /** Where forwards listen; absent: nothing listens. Put on an interface of our own if the machine does not have it. */
-  readonly bindAddress?: string
+  readonly bindAddress?: string | undefined
   /** Absent: nothing plays API server here. */
   readonly endpoint?: EndpointSettings
 }

@@ -44,15 +44,15 @@ export interface EdgeOptions {
   readonly registry: Registry
   /** Addresses of the hub; needed to join, and with certificates of one's own. */
   readonly hubs: readonly string[]
-  readonly node?: string
+  readonly node?: string | undefined
   /** The name if neither `node` nor the token says one. */
   readonly fallbackNode?: string
   /** Present: join if there is no good identity yet. */
-  token?: () => Promise<TokenSource>
+  token?: (() => Promise<TokenSource>) | undefined
   /** Present: use these instead of joining. */
-  readonly brought?: BroughtPaths
+  readonly brought?: BroughtPaths | undefined
   /** With `brought`: how the API server is known; without it there is no endpoint. */
-  readonly broughtCluster?: BroughtCluster
+  readonly broughtCluster?: BroughtCluster | undefined
   readonly onJoinProgress?: (progress: JoinProgress) => void
   readonly network: EdgeNetworkSettings
 }
@@ -205,7 +205,7 @@ export class Edge implements Part {
     const { hubs, node, fallbackNode, clock, token, onJoinProgress: progress, dataDir } = this.#options
     if (token !== undefined) {
       const options = { files, hubs, node, fallbackNode, token: await token(), clock, random, signal }
-      const joined = await joinHub({ ...options, dial: this.#dial, ...(progress === undefined ? {} : { progress }) })
+      const joined = await joinHub({ ...options, dial: this.#dial, progress })
       this.#warn(logger, joined)
       return joined.identity
     }

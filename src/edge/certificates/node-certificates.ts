@@ -44,16 +44,16 @@ export interface NodeCertificatesOptions {
 
 export interface NodeCertificateStatus {
   /** Absent: there is none yet. */
-  readonly ends?: string
+  readonly ends?: string | undefined
   /** Why the last attempt to get or renew it failed. */
-  readonly problem?: string
+  readonly problem?: string | undefined
 }
 
 export interface NodeCertificatesStatus {
   readonly serving: NodeCertificateStatus
   readonly client: NodeCertificateStatus
   /** Why pods refuse the endpoint's certificate, if they do. */
-  readonly podTrustProblem?: string
+  readonly podTrustProblem?: string | undefined
 }
 
 export class NodeCertificates implements Part {
@@ -107,7 +107,7 @@ export class NodeCertificates implements Part {
     return {
       serving: statusOf(this.#keepers.serving),
       client: statusOf(this.#keepers.client),
-      ...(this.#trustProblem === undefined ? {} : { podTrustProblem: this.#trustProblem }),
+      podTrustProblem: this.#trustProblem,
     }
   }
 
@@ -218,7 +218,7 @@ function statusOf(keeper: CertificateKeeper): NodeCertificateStatus {
   const endsMs = keeper.current()?.chain[0].notAfterMs
   const { message: problem } = keeper.state()
   return {
-    ...(endsMs === undefined ? {} : { ends: new Date(endsMs).toISOString() }),
-    ...(problem === undefined ? {} : { problem }),
+    ends: endsMs === undefined ? undefined : new Date(endsMs).toISOString(),
+    problem,
   }
 }

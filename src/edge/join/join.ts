@@ -50,7 +50,7 @@ export interface JoinOptions {
   /** Draws from [0, 1). */
   readonly random: () => number
   readonly dial?: Dial | undefined
-  readonly progress?: (progress: JoinProgress) => void
+  readonly progress?: ((progress: JoinProgress) => void) | undefined
   readonly signal?: AbortSignal | undefined
 }
 

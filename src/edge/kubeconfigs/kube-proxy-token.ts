@@ -47,9 +47,9 @@ export interface KubeProxyTokenOptions {
 export interface KubeProxyTokenStatus {
   readonly file: string
   /** Absent: there is none yet. */
-  readonly ends?: string
+  readonly ends?: string | undefined
   /** Why the last attempt to get one failed, or that the API server refuses the one there is. */
-  readonly problem?: string
+  readonly problem?: string | undefined
 }
 
 export class KubeProxyTokenKeeper implements Part {
@@ -76,8 +76,8 @@ export class KubeProxyTokenKeeper implements Part {
   get status(): KubeProxyTokenStatus {
     return {
       file: this.#options.file,
-      ...(this.#life === undefined ? {} : { ends: isoTime(this.#life.expiresAtMs) }),
-      ...(this.#problem === undefined ? {} : { problem: this.#problem }),
+      ends: this.#life === undefined ? undefined : isoTime(this.#life.expiresAtMs),
+      problem: this.#problem,
     }
   }
 

@@ -71,7 +71,7 @@ export interface CertificateKeeperOptions {
   /** Whether somebody else was told that the certificate does not count. */
   readonly isDoubted?: () => boolean
   /** Hands over what runs under the old certificate; awaited before the hub is shown the new one in any other way. */
-  readonly onRotated?: (pair: CertificatePair) => void | Promise<void>
+  readonly onRotated?: ((pair: CertificatePair) => void | Promise<void>) | undefined
   /** What a person has to do when the hub will not have the certificate any more. */
   readonly rejoinAdvice: string
   readonly clock: Clock

@@ -76,7 +76,7 @@ export function createEdgeKeeper(options: EdgeKeeperOptions): EdgeKeeper {
     },
     present,
     rejoinAdvice: rejoinAdvice(node, addresses, dirname(files.paths.record)),
-    ...(onRotated === undefined ? {} : { onRotated }),
+    onRotated,
   })
   const health = (): Health => {
     const ofCertificate = keeper.health()

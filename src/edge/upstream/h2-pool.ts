@@ -27,7 +27,7 @@ export interface H2PoolOptions {
   readonly metrics: UpstreamMetrics
   readonly logger: Logger
   readonly net: SafetyNet
-  readonly limits?: Partial<PoolLimits> & { readonly maxWaiting?: number }
+  readonly limits?: (Partial<PoolLimits> & { readonly maxWaiting?: number }) | undefined
 }
 
 export class H2Pool {

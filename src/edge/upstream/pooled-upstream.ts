@@ -32,7 +32,7 @@ export interface PooledUpstreamOptions extends ApiServer {
   readonly logger: Logger
   readonly net: SafetyNet
   readonly registry: Registry
-  readonly limits?: H2PoolOptions['limits'] & { readonly maxUpgrades?: number }
+  readonly limits?: NonNullable<H2PoolOptions['limits']> & { readonly maxUpgrades?: number }
 }
 
 export class PooledUpstream implements Upstream, Part {
@@ -57,7 +57,7 @@ export class PooledUpstream implements Upstream, Part {
       logger,
       net: options.net,
       metrics: this.#metrics,
-      ...(limits === undefined ? {} : { limits }),
+      limits,
     }
     this.#pools = {
       node: new H2Pool({ ...shared, name: 'node', pair: () => this.#nodePair() }),
