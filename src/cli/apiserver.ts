@@ -122,7 +122,7 @@ async function openStore(config: ApiServerConfig, clock: Clock): Promise<Store> 
   }
   const tls = Object.fromEntries(Object.entries(files).filter(([, content]) => content !== undefined))
   const { etcdServers: endpoints, etcdPrefix: keyPrefix } = config
-  return new EtcdStore({ endpoints, keyPrefix, ...(Object.keys(tls).length === 0 ? {} : { tls }) }, clock)
+  return new EtcdStore({ endpoints, keyPrefix, tls: Object.keys(tls).length === 0 ? undefined : tls }, clock)
 }
 
 function auditLog(path: string | undefined, { stdout }: CommandContext, logger: Logger): { auditLog?: AuditSink } {

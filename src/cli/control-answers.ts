@@ -27,10 +27,10 @@ export function describeClaim(claim: Claim): NodeEntry {
     node: claim.node,
     state: 'held',
     since: isoTime(claim.heldSinceMs),
-    ...(claim.certificateEndsMs === undefined ? {} : { certificateEnds: isoTime(claim.certificateEndsMs) }),
-    ...(claim.issuer === undefined ? {} : { issuer: shortKey(claim.issuer) }),
+    certificateEnds: claim.certificateEndsMs === undefined ? undefined : isoTime(claim.certificateEndsMs),
+    issuer: claim.issuer === undefined ? undefined : shortKey(claim.issuer),
     rotating: claim.next !== undefined,
-    ...(claim.tokenId === undefined ? {} : { token: claim.tokenId }),
+    token: claim.tokenId,
   }
 }
 
@@ -57,7 +57,7 @@ function describeRoute(node: string, routes: Hub['routes']): Partial<NodeEntry> 
   if (newest === undefined) return { link: 'none' }
   return {
     link: newest.isGoingAway ? 'draining' : 'up',
-    ...(newest.rttMs === undefined ? {} : { rtt: `${newest.rttMs.toFixed(1)}ms` }),
+    rtt: newest.rttMs === undefined ? undefined : `${newest.rttMs.toFixed(1)}ms`,
     linkedSince: isoTime(newest.sinceMs),
     streams: own.reduce((sum, { streamCount }) => sum + streamCount, 0),
   }

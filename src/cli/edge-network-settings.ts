@@ -27,11 +27,11 @@ export function edgeNetworkSettings(
   return {
     destinationRules: asUsage('--allow-destination', () => parseDestinationRules(config.allowDestination)),
     forwards,
-    ...(bindAddress === undefined ? {} : { bindAddress }),
+    bindAddress,
     endpoint: endpointSettings(config),
     carriers: config.carrier,
     proxy: asUsage('HTTPS_PROXY', () => parseProxySettings(environment)),
-    ...(config.innerTls ? { innerTls: outerCaOf(config) } : {}),
+    innerTls: config.innerTls ? outerCaOf(config) : undefined,
   }
 }
 

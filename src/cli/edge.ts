@@ -5,7 +5,7 @@
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import type { EdgeNetworkSettings } from '../edge/compose.ts'
-import { Edge } from '../edge/edge.ts'
+import { Edge, type EdgeOptions } from '../edge/edge.ts'
 import { HubUrlError, parseHubUrls } from '../edge/hub/hub-url.ts'
 import { EdgeFiles } from '../edge/identity/edge-files.ts'
 import { type JoinProgress, type JoinResult, joinHub } from '../edge/join/join.ts'
@@ -174,10 +174,11 @@ async function runEdge(context: CommandContext, { read, hasFile }: EdgeSettings)
     logger,
     registry,
     hubs: config.hub,
-    ...(nodeName === undefined ? {} : { node: nodeName }),
+    node: nodeName,
     fallbackNode: hostname().toLowerCase(),
-    ...(tokenFile === undefined ? {} : { token: () => tokenSource(tokenFile) }),
-    ...(brought === undefined ? {} : { brought, ...broughtCluster(config) }),
+    token: tokenFile === undefined ? undefined : () => tokenSource(tokenFile),
+    brought,
+    broughtCluster: brought && broughtCluster(config),
     onJoinProgress: (progress) => logProgress(logger, progress),
     network,
   })
@@ -230,11 +231,11 @@ function logProgress(logger: Logger, { step, total, text, done }: JoinProgress):
   if (!done) logger.info({ step, total }, `joining: ${text}`)
 }
 
-function broughtCluster({ kubernetesCa, apiserverName }: EdgeConfig) {
-  if (kubernetesCa === undefined && apiserverName === undefined) return {}
+function broughtCluster({ kubernetesCa, apiserverName }: EdgeConfig): EdgeOptions['broughtCluster'] {
+  if (kubernetesCa === undefined && apiserverName === undefined) return undefined
   if (kubernetesCa === undefined || apiserverName === undefined)
     throw new UsageError('--kubernetes-ca and --apiserver-name belong together: the endpoint needs both')
-  return { broughtCluster: { kubernetesCaFile: kubernetesCa, apiServerName: apiserverName } }
+  return { kubernetesCaFile: kubernetesCa, apiServerName: apiserverName }
 }
 
 function broughtPaths({ caCert, edgeCert, edgeKey, tokenFile }: EdgeConfig) {

@@ -25,7 +25,7 @@ export function networkSettings(config: ClusterConfig, client: KubeClient): Netw
     serviceCidrs: config.serviceCidr,
     agentServiceAccounts: config.konnectivityAgentServiceAccount.map(readServiceAccount),
     konnectivityServerCount: config.konnectivityServerCount,
-    ...(selector === undefined ? {} : { defaultSelector: selector }),
+    defaultSelector: selector,
     connectFronts: wholePlaces(config.connectFront).map((place) => readFront(place, '--connect-front', config)),
     grpcFronts: wholePlaces(config.grpcFront).map((place) => {
       if (!place.startsWith(unixPrefix)) throw new UsageError(`--grpc-front: ${place} is not of the form ${unixForm}`)

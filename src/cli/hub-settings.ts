@@ -80,10 +80,10 @@ function clusterSettings(
     client,
     namespace: config.namespace,
     addresses: config.advertise.length === 0 ? defaultAdvertised(listen) : config.advertise,
-    ...(caFiles === undefined ? {} : { caFiles: { ...caFiles, ...previousOf(config) } }),
-    ...(serverFiles === undefined ? {} : { serverFiles }),
-    ...(config.kubernetesCa === undefined ? {} : { kubernetesCaFile: config.kubernetesCa }),
-    ...(config.apiserverName === undefined ? {} : { apiServerName: config.apiserverName }),
+    caFiles: caFiles && { ...caFiles, previous: config.caPrevious },
+    serverFiles,
+    kubernetesCaFile: config.kubernetesCa,
+    apiServerName: config.apiserverName,
     kubernetesCertificateLifeMs: config.kubernetesCertificateLife,
     clusterDomain: config.clusterDomain,
     endpointAddressesOf: endpointAddressChooser(config.endpointAddresses, config.nodeEndpointAddresses),
@@ -106,10 +106,6 @@ function defaultAdvertised({ host }: ListenAddress): string[] {
   const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
   const usable = addresses.filter(({ address, scopeid }) => !address.includes('%') && !scopeid)
   return [hostname().toLowerCase(), 'localhost', ...new Set(usable.map(({ address }) => address))]
-}
-
-function previousOf({ caPrevious }: ClusterConfig): { readonly previous?: string } {
-  return caPrevious === undefined ? {} : { previous: caPrevious }
 }
 
 /** Both or neither. */

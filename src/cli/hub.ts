@@ -65,7 +65,7 @@ async function runHub(context: CommandContext, config: HubConfig): Promise<void>
     logger,
     registry,
     listen: config.listen,
-    ...(config.joinListen === undefined ? {} : { joinListen: config.joinListen }),
+    joinListen: config.joinListen,
     certificateLifeMs: config.certificateLife,
     renewalGraceMs: config.renewalGrace,
   })

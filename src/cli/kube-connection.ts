@@ -19,7 +19,7 @@ export async function connectionOf(
   example?: string,
 ): Promise<ConnectionConfig> {
   try {
-    return await loadConnection({ environment, ...(file === undefined ? {} : { file }) })
+    return await loadConnection({ environment, file })
   } catch (error) {
     if (!(error instanceof ConnectionConfigError)) throw error
     const wish = file === undefined ? 'name one with --kubeconfig' : 'name another with --kubeconfig'

@@ -44,7 +44,7 @@ export function ownIdentity(): ProcessIdentity {
     pid: process.pid,
     host: hostname(),
     birth: birthOf(process.pid) ?? '',
-    ...(pidNamespace === undefined ? {} : { pidNamespace }),
+    pidNamespace,
   }
 }
 

@@ -69,9 +69,9 @@ function wishOf({
 }): TokenWish {
   const limit = uses === undefined ? defaultUses(node) : readValue(integer(1, MAX_TOKEN_USES), uses, '--uses')
   const wish = {
-    ...(node === undefined ? {} : { node }),
+    node,
     lifeMs: readValue(period, ttl, '--ttl'),
-    ...(limit === undefined ? {} : { uses: limit }),
+    uses: limit,
   }
   const problem = tokenWishProblem(wish)
   if (problem !== undefined) throw new UsageError(`${flagOf[problem.member]}: ${problem.message}`)

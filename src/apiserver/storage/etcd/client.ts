@@ -44,7 +44,7 @@ export interface EtcdTls {
 export interface EtcdClientOptions {
   /** `https://host:port` or `http://host:port`. */
   readonly endpoints: readonly string[]
-  readonly tls?: EtcdTls
+  readonly tls?: EtcdTls | undefined
 }
 
 export type EtcdStream<Request extends MessageTable, Response extends MessageTable> = ClientDuplexStream<
