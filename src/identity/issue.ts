@@ -35,7 +35,7 @@ export interface CertificateTemplate extends Validity {
   readonly keyUsages?: readonly KeyUsage[]
   readonly extendedKeyUsages?: readonly ExtendedKeyUsage[]
   /** Present: the certificate is one of a CA, with at most `pathLength` CAs below it (no limit if left out). */
-  readonly ca?: { readonly pathLength?: number }
+  readonly ca?: { readonly pathLength?: number | undefined }
 }
 
 export interface IssueOptions {
@@ -56,9 +56,8 @@ export async function issueSelfSignedCa(
   privateKey: KeyObject,
 ): Promise<CertificateAuthority> {
   const { pathLength, ...rest } = template
-  const ca = pathLength === undefined ? {} : { pathLength }
   const issuer = { subjectDer: encodeName(template.subject), keyId: keyId(privateKey), privateKey }
-  return { certificate: await issue({ ...rest, ca }, privateKey, issuer), privateKey }
+  return { certificate: await issue({ ...rest, ca: { pathLength } }, privateKey, issuer), privateKey }
 }
 
 /** A certificate for `publicKey`; its private half is neither needed nor wanted here. */

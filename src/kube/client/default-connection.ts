@@ -8,7 +8,7 @@ export async function loadConnection(options: KubeconfigOptions = {}): Promise<C
   const files = kubeconfigFiles(options)
   if (options.file !== undefined || files.some((file) => existsSync(file))) return await loadKubeconfig(options)
   if (isInCluster(options.environment)) {
-    return await loadInClusterConfig(options.environment === undefined ? {} : { environment: options.environment })
+    return await loadInClusterConfig({ environment: options.environment })
   }
   throw new ConnectionConfigError(
     `no API server configured: neither ${files.join(' nor ')} exists nor is this a pod; set KUBECONFIG`,

@@ -8,7 +8,7 @@ import { readFailureReason, readSmallFile } from './small-file.ts'
 const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 export interface InClusterOptions {
-  readonly environment?: Readonly<Record<string, string | undefined>>
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined
   readonly directory?: string
 }
 

@@ -7,7 +7,7 @@ import type { TransportRequest } from './transport.ts'
 
 /** How a call is made, as opposed to what it asks. */
 export interface CallOptions {
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** How often to wait and repeat when the server asks for it; see retry.ts. */
   readonly maxRetries?: number
   /** Another representation than the client's own, such as `application/json;as=Table;g=meta.k8s.io;v=v1`. */

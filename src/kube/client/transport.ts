@@ -107,8 +107,8 @@ export class HttpTransport implements Transport {
         // The library gives up a connection after a DELETE with a body; API servers are sure of its length.
         reset: false,
         signal: signal ?? null,
-        ...(headersTimeoutMs === undefined ? {} : { headersTimeout: headersTimeoutMs }),
-        ...(bodyTimeoutMs === undefined ? {} : { bodyTimeout: bodyTimeoutMs }),
+        headersTimeout: headersTimeoutMs ?? null,
+        bodyTimeout: bodyTimeoutMs ?? null,
       })
       const answered = asked.then(toResponse)
       return signal === undefined ? await answered : await unlessAborted(answered, signal)

@@ -26,7 +26,7 @@ export interface UpgradeRefusal {
   readonly status: number
   readonly code: string
   readonly message: string
-  readonly retryAfterSeconds?: number
+  readonly retryAfterSeconds?: number | undefined
   /** Said before the hub has proven to be one, as it is around inner TLS: whatever is on the way can say it too. */
   readonly isUnproven?: true
 }

@@ -87,8 +87,8 @@ function parseRefusal({ statusCode = 0, headers }: IncomingMessage, body: string
   const { code, message } = (parsed ?? {}) as { readonly code?: unknown; readonly message?: unknown }
   if (typeof code !== 'string' || typeof message !== 'string') return undefined
   const retryAfter = headers['retry-after'] ?? ''
-  const retryAfterSeconds = /^\d{1,6}$/.test(retryAfter) ? { retryAfterSeconds: Number(retryAfter) } : {}
-  return { status: statusCode, code, message, ...retryAfterSeconds }
+  const retryAfterSeconds = /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined
+  return { status: statusCode, code, message, retryAfterSeconds }
 }
 
 function refused(what: string, { statusCode }: IncomingMessage, refusal: UpgradeRefusal | undefined): DialError {
