@@ -5,7 +5,7 @@ import type { Part } from '../process/lifecycle.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { CsrKeeper } from './certificates/csr-keeper.ts'
 import type { CertificateMetrics } from './certificates/metrics.ts'
-import { contentFor, NodeCertificates } from './certificates/node-certificates.ts'
+import { type ContentOptions, contentFor, NodeCertificates } from './certificates/node-certificates.ts'
 import { auditClaims } from './claims/metrics.ts'
 import { explained } from './cluster/cluster-error.ts'
 import { type OpenCluster, type OpenClusterOptions, openCluster } from './cluster/open-cluster.ts'
@@ -55,11 +55,36 @@ export async function composeCluster(
 ): Promise<ComposedCluster> {
   const { client } = settings
   const { clock, logger, audit, certificateMetrics: metrics } = surroundings
-  const cluster = await openCluster({ ...settings, ...surroundings })
+  const cluster = await openCluster({
+    name: settings.name,
+    client,
+    namespace: settings.namespace,
+    clock,
+    logger,
+    addresses: settings.addresses,
+    caFiles: settings.caFiles,
+    serverFiles: settings.serverFiles,
+    kubernetesCaFile: settings.kubernetesCaFile,
+    apiServerName: settings.apiServerName,
+    certificateUseMs: surroundings.certificateUseMs,
+  })
   auditClaims(cluster, audit)
-  const content = { ...settings, lifeSeconds: Math.floor(settings.kubernetesCertificateLifeMs / 1000) }
-  const csrs = { client, clock, audit, metrics, ownUser: await whoAmI(client) }
-  const keeper = new CsrKeeper({ ...csrs, logger, contentFor: (node, purpose) => contentFor(content, node, purpose) })
+  const content: ContentOptions = {
+    client,
+    lifeSeconds: Math.floor(settings.kubernetesCertificateLifeMs / 1000),
+    clusterDomain: settings.clusterDomain,
+    endpointAddressesOf: settings.endpointAddressesOf,
+  }
+  const ownUser = await whoAmI(client)
+  const keeper = new CsrKeeper({
+    client,
+    clock,
+    audit,
+    metrics,
+    ownUser,
+    logger,
+    contentFor: (node, purpose) => contentFor(content, node, purpose),
+  })
   const door: ClusterDoor = { cluster, serverIdentity: serverIdentityOf(cluster) }
   const network = composeNetwork({ client, cluster, door }, settings, surroundings)
   const watchdog = new ClusterWatchdog({
@@ -75,7 +100,7 @@ export async function composeCluster(
   return {
     cluster,
     door,
-    certificates: new NodeCertificates({ ...content, ...csrs, keeper }),
+    certificates: new NodeCertificates({ ...content, ownUser, keeper, clock, audit, metrics }),
     kubeProxy: new KubeProxyAccount({ client, namespace: cluster.namespace, audit }),
     network,
     watchdog,

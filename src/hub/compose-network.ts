@@ -119,8 +119,7 @@ export function composeNetwork(
     net,
   })
   const { proxyStrategies: strategies, defaultSelector, serviceCidrs } = settings
-  const selector = defaultSelector === undefined ? {} : { defaultSelector }
-  const table = new NodeIndex({ client, clock, logger, strategies, serviceCidrs, ...selector })
+  const table = new NodeIndex({ client, clock, logger, strategies, serviceCidrs, defaultSelector })
   const agents = composeAgents({ client, cluster, door }, settings, surroundings, targets, table)
   const routes = new AllRoutes([sessions, agents])
   const dialer = new RouteDialer({ table, routes, metrics: surroundings.routeMetrics(table), clock })
@@ -147,7 +146,7 @@ function composeAgents(
   targets: Targets,
   table: NodeIndex,
 ): KonnectivityAgents {
-  const tokens = allowed.length === 0 ? {} : { tokens: new AgentTokens({ allowed, ...tokenReviewer(client) }) }
+  const tokens = allowed.length === 0 ? undefined : new AgentTokens({ allowed, ...tokenReviewer(client) })
   const agents = new KonnectivityAgents({
     clock,
     logger,
@@ -155,7 +154,7 @@ function composeAgents(
     budget,
     metrics,
     failures,
-    identify: createAgentIdentity({ cluster, clock, ...tokens }),
+    identify: createAgentIdentity({ cluster, clock, tokens }),
     serverId,
     serverCount: () => konnectivityServerCount,
     nodeFacts: (node) => table.node(node),

@@ -44,7 +44,7 @@ export class DenialLog {
     this.#subjects.set(subject, { loggedMs: nowMs, unlogged: 0 })
     const andOthers = (before?.unlogged ?? 0) + this.#unlogged
     this.#unlogged = 0
-    this.#logger[this.#level]({ ...facts, ...(andOthers > 0 && { andOthers }) }, this.#message)
+    this.#logger[this.#level]({ ...facts, andOthers: andOthers || undefined }, this.#message)
   }
 
   /** What they were denied without a line is told with the next one. */

@@ -15,8 +15,9 @@ export function claimObject(claim: Claim, namespace: string): ConfigMap {
 
 function dataOf(claim: Claim): Record<string, string> {
   const { state, node } = claim
-  const forgotten = claim.forgotten === undefined ? {} : { forgotten: claim.forgotten.join(' ') }
-  if (claim.state === 'released') return { node, state, releasedAt: timeText(claim.releasedAtMs), ...forgotten }
+  const forgotten = claim.forgotten?.join(' ')
+  if (claim.state === 'released')
+    return presentFields({ node, state, releasedAt: timeText(claim.releasedAtMs), forgotten })
   const { current, next, heldSinceMs, tokenId, certificateEndsMs, issuer } = claim
   return presentFields({
     node,
@@ -27,7 +28,7 @@ function dataOf(claim: Claim): Record<string, string> {
     tokenId,
     certificateEnds: certificateEndsMs === undefined ? undefined : timeText(certificateEndsMs),
     issuer,
-    ...forgotten,
+    forgotten,
   })
 }
 
@@ -43,7 +44,7 @@ export function claimOf(object: ConfigMap): Claim {
   if (object.metadata?.name !== claimName(node)) throw fields.damaged(`it is about another node, ${node}`)
   const state = fields.required('state')
   const forgotten = forgottenOf(fields)
-  if (state === 'released') return { state, node, releasedAtMs: fields.timeMs('releasedAt'), ...forgotten }
+  if (state === 'released') return { state, node, releasedAtMs: fields.timeMs('releasedAt'), forgotten }
   if (state !== 'held') throw fields.damaged(`its state ${JSON.stringify(state)} is neither held nor released`)
   const next = optionalFingerprint(fields, 'next')
   const issuer = optionalFingerprint(fields, 'issuer')
@@ -58,17 +59,15 @@ export function claimOf(object: ConfigMap): Claim {
     tokenId,
     certificateEndsMs,
     issuer,
-    ...forgotten,
+    forgotten,
   }
 }
 
-function forgottenOf(fields: Fields): Pick<Claim, 'forgotten'> {
-  const text = fields.optional('forgotten')
-  if (text === undefined) return {}
-  const forgotten = text.split(' ')
-  if (!forgotten.every((key) => fingerprintPattern.test(key)))
+function forgottenOf(fields: Fields): Claim['forgotten'] {
+  const forgotten = fields.optional('forgotten')?.split(' ')
+  if (forgotten !== undefined && !forgotten.every((key) => fingerprintPattern.test(key)))
     throw fields.damaged('its field forgotten is no list of key fingerprints')
-  return { forgotten }
+  return forgotten
 }
 
 function optionalFingerprint(fields: Fields, name: string): KeyFingerprint | undefined {

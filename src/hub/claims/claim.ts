@@ -30,7 +30,7 @@ export interface HeldClaim {
   /** The key of the CA that signed that certificate: who still has one of a CA that is to be retired. */
   readonly issuer?: KeyFingerprint | undefined
   /** Keys from which the name was taken back, the latest first. */
-  readonly forgotten?: readonly KeyFingerprint[]
+  readonly forgotten?: readonly KeyFingerprint[] | undefined
 }
 
 export interface ReleasedClaim {
@@ -38,7 +38,7 @@ export interface ReleasedClaim {
   readonly node: string
   readonly releasedAtMs: number
   /** Keys from which the name was taken back, the latest first. */
-  readonly forgotten?: readonly KeyFingerprint[]
+  readonly forgotten?: readonly KeyFingerprint[] | undefined
 }
 
 export type Claim = HeldClaim | ReleasedClaim

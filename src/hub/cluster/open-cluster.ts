@@ -42,7 +42,7 @@ export interface OpenClusterOptions {
   /** What the cluster is called in logs and metrics. */
   readonly name?: string
   readonly client: KubeClient
-  readonly namespace?: string
+  readonly namespace?: string | undefined
   readonly clock: Clock
   readonly logger: Logger
   readonly random?: Random
@@ -70,8 +70,9 @@ export interface OpenCluster extends Cluster {
 
 /** Rejects with a `ClusterError` or `IdentityError` whose message says what is wrong and what helps. */
 export async function openCluster(given: OpenClusterOptions): Promise<OpenCluster> {
-  const options = { namespace: USUAL_HUB_NAMESPACE, random: systemRandom, ...given }
-  const { client, namespace, kubernetesCaFile, apiServerName, caFiles, serverFiles } = options
+  const { namespace = USUAL_HUB_NAMESPACE, random = systemRandom } = given
+  const options = { ...given, namespace, random }
+  const { client, kubernetesCaFile, apiServerName, caFiles, serverFiles } = options
   const authorities = new AuthorityLoader({ ...options, files: caFiles })
   const certificates = new ServerCertificateLoader({
     ...options,

@@ -32,10 +32,17 @@ export class ConnectFront {
   readonly #dials: FrontDials
 
   constructor(options: ConnectFrontOptions) {
-    const { dialTimeoutMs = FRONT_DIAL_TIMEOUT_MS, maxPendingDials = MAX_PENDING_FRONT_DIALS, ...rest } = options
+    const { dialer, clock, metrics, logger } = options
     this.#options = options
-    const limits = { timeoutMs: dialTimeoutMs, maxPending: maxPendingDials }
-    this.#dials = new FrontDials({ ...rest, ...limits, front: ConnectFront.label })
+    this.#dials = new FrontDials({
+      front: ConnectFront.label,
+      dialer,
+      clock,
+      metrics,
+      logger,
+      timeoutMs: options.dialTimeoutMs ?? FRONT_DIAL_TIMEOUT_MS,
+      maxPending: options.maxPendingDials ?? MAX_PENDING_FRONT_DIALS,
+    })
   }
 
   /** A `FrontHandler`. */

@@ -31,7 +31,7 @@ export interface AgentIdentityOptions {
   readonly cluster: Cluster
   readonly clock: Clock
   /** Absent: certificates only. */
-  readonly tokens?: AgentTokens
+  readonly tokens?: AgentTokens | undefined
 }
 
 /** Who presents a certificate is judged by it alone: a token beside it cannot make up for what is wrong with it. */

@@ -194,7 +194,7 @@ export class KonnectivityAgents implements NodeRoutes {
     const foreign = claims.filter((claim) => !isOwn(claim, this.#options.nodeFacts(identity.node)))
     for (const { kind } of foreign) metrics.foreignIdentifiers.inc({ kind })
     const told = { node: identity.node, agentId, address: call.address }
-    logger.info({ ...told, ...(foreign.length > 0 && { ignored: foreign }) }, 'konnectivity agent connected')
+    logger.info({ ...told, ignored: foreign.length > 0 ? foreign : undefined }, 'konnectivity agent connected')
     this.#enforceLimit(identity.node)
     return route
   }
@@ -212,7 +212,7 @@ export class KonnectivityAgents implements NodeRoutes {
     metrics.ends.inc({ reason })
     const told = { node: route.node, agentId: route.agentId, reason }
     const level = reason === 'flood' ? 'warn' : 'info'
-    logger[level]({ ...told, ...(error !== undefined && { err: error }) }, 'konnectivity agent gone')
+    logger[level]({ ...told, err: error }, 'konnectivity agent gone')
   }
 
   #updateGauges(): void {

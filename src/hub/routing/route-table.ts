@@ -21,7 +21,7 @@ export const DEFAULT_ROUTE_LABEL = 'node-restriction.kubernetes.io/causeway-defa
 export interface RouteTableOptions {
   readonly strategies: readonly ProxyStrategy[]
   /** Which nodes serve `default`; without it every node does, registered as a Node or not. */
-  readonly defaultSelector?: LabelSelector
+  readonly defaultSelector?: LabelSelector | undefined
   /** Addresses of Services: they belong to no node, whatever Nodes say. */
   readonly serviceCidrs?: readonly string[]
 }
