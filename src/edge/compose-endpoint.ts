@@ -110,12 +110,20 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
   })
   const served = (): FilterEndpoint | undefined => openAt(endpoint, settings.addresses[0])
   const guides = composeGuides({
-    ...options,
-    ...settings,
-    ...cluster,
+    node: options.node,
+    dataDir: options.dataDir,
+    kubernetesCaFile: cluster.kubernetesCaFile,
+    kubernetesCa: cluster.kubernetesCa,
+    writeKubeconfigs: settings.writeKubeconfigs,
+    nat: settings.nat,
     certificates,
     served,
     local: () => openAt(endpoint, loopback),
+    client: options.client,
+    clock,
+    random: options.random,
+    logger,
+    registry,
   })
   const { filters, viewFile } = composeFilters(options, served, guides.hubNamespace)
   const ports: Part = {

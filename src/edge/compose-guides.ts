@@ -93,11 +93,11 @@ class KubeconfigWriter implements Part {
 
   async #writeAfter(others: Promise<void>): Promise<void> {
     await others
-    const { local, logger } = this.#options
+    const { node, dataDir, kubernetesCaFile, local, logger } = this.#options
     const endpoint = local()
     if (endpoint === undefined) return
     try {
-      await writeKubeconfigs({ ...this.#options, ...endpoint })
+      await writeKubeconfigs({ node, dataDir, kubernetesCaFile, host: endpoint.host, port: endpoint.port })
     } catch (error) {
       logger.error({ err: error }, 'the kubeconfigs of the node could not be written')
     }

@@ -71,12 +71,13 @@ export interface EdgeNetwork {
 }
 
 export async function composeEdgeNetwork(options: EdgeNetworkOptions): Promise<EdgeNetwork> {
-  const { clock, random, logger, net, registry, identity } = options
+  const { carriers, proxy, proxyCa, innerTls, clock, random, logger, net, registry } = options
+  const { trust, pair } = options.identity
   const destinations = createDestinations({ ...options, rules: options.destinationRules })
   const links = new EdgeLinks({
     hubs: parseHubUrls(options.hubs),
-    dial: createDialSession({ ...options, ...identity }),
-    askWhy: createAskWhy({ ...identity, clock, dial: createHubDial(clock, options) }),
+    dial: createDialSession({ trust, pair, carriers, proxy, proxyCa, innerTls, clock, logger }),
+    askWhy: createAskWhy({ trust, pair, clock, dial: createHubDial(clock, { proxy, proxyCa }) }),
     clock,
     random,
     logger,

@@ -147,14 +147,20 @@ export class Edge implements Part {
         : await this.#brought(this.#options.brought, logger, metrics)
     const { node } = kept.identity
     const network = await composeEdgeNetwork({
-      ...this.#options,
       ...this.#options.network,
-      ...kept,
       node,
-      net: this.#net,
+      hubs: kept.hubs,
       identity: kept,
+      client: kept.client,
+      cluster: kept.cluster,
+      rejoinAdvice: kept.rejoinAdvice,
       keeperMetrics: metrics,
+      dataDir: this.#options.dataDir,
+      clock: this.#options.clock,
       random,
+      logger: this.#options.logger,
+      net: this.#net,
+      registry: this.#options.registry,
     })
     this.#kept = kept
     this.#network = network

@@ -34,8 +34,8 @@ const viewSchema = v.object({
 
 export function writeView({ filters, endpoint }: FilterView): string {
   // Field by field: what an endpoint has besides is no part of the view.
-  const place = endpoint === undefined ? {} : { endpoint: { address: endpoint.address, port: endpoint.port } }
-  return `${JSON.stringify({ version: FILTER_VIEW_VERSION, filters, ...place }, undefined, 2)}\n`
+  const place = endpoint && { address: endpoint.address, port: endpoint.port }
+  return `${JSON.stringify({ version: FILTER_VIEW_VERSION, filters, endpoint: place }, undefined, 2)}\n`
 }
 
 export function readView(text: string): FilterView | 'unreadable' {

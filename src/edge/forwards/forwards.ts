@@ -24,10 +24,10 @@ export class Forwards implements Part {
   readonly name = 'forwards'
   readonly #forwards: readonly Forward[]
 
-  constructor({ forwards, bindAddress, open, clock, logger, net, registry }: ForwardsOptions) {
+  constructor({ forwards, bindAddress, open, clock, logger: all, net, registry }: ForwardsOptions) {
     const metrics = createForwardMetrics(registry)
-    const shared = { bindAddress, open, clock, net, metrics, logger: componentLogger(logger, 'edge/forwards') }
-    this.#forwards = forwards.map((spec) => new Forward({ ...spec, ...shared }))
+    const logger = componentLogger(all, 'edge/forwards')
+    this.#forwards = forwards.map((spec) => new Forward({ ...spec, bindAddress, open, clock, net, metrics, logger }))
   }
 
   get status(): readonly ForwardStatus[] {

@@ -60,7 +60,7 @@ export interface JoinResult {
   readonly identity: JoinedIdentity
   readonly uncheckedBecause?: string
   /** Why the token file is still there, if it should not be. */
-  readonly tokenFileKept?: string
+  readonly tokenFileKept?: string | undefined
 }
 
 /** Rejects with a `JoinError`. Up to the last step, an identity from before is as it was; then the next try completes it. */
@@ -95,7 +95,7 @@ class Join {
     if (verdict.kind === 'good') return await this.#keep(verdict.identity, hubs)
     if (token === undefined) throw noToken(this.#options.token)
     const identity = await this.#joinAnew(hubs, token, verdict.key)
-    return { outcome: 'joined', identity, ...(await this.#removeToken()) }
+    return { outcome: 'joined', identity, tokenFileKept: await this.#removeToken() }
   }
 
   async #readInput(): Promise<{ token: JoinToken | undefined; hubs: readonly [URL, ...URL[]] }> {
@@ -151,7 +151,7 @@ class Join {
     this.#step = 7
     if (!isSame) await files.writeRecord(record)
     await files.removeJoinKey()
-    return { outcome: 'already-joined', identity: { ...identity, record }, ...(await this.#removeToken()) }
+    return { outcome: 'already-joined', identity: { ...identity, record }, tokenFileKept: await this.#removeToken() }
   }
 
   async #fetchCa(hubs: readonly [URL, ...URL[]], token: JoinToken): Promise<Certificate> {
@@ -214,14 +214,14 @@ class Join {
   }
 
   /** The join is done; a token that cannot be removed is worth a warning, not a failure. */
-  async #removeToken(): Promise<{ tokenFileKept?: string }> {
+  async #removeToken(): Promise<string | undefined> {
     const { token, files } = this.#options
-    if (token.kind !== 'file') return {}
+    if (token.kind !== 'file') return undefined
     try {
       await files.removeForGood(token.path)
-      return {}
+      return undefined
     } catch (error) {
-      return { tokenFileKept: `cannot remove ${token.path}: ${(error as Error).message}` }
+      return `cannot remove ${token.path}: ${(error as Error).message}`
     }
   }
 

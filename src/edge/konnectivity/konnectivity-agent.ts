@@ -188,7 +188,7 @@ export class KonnectivityAgent implements Part {
     if (this.#links.get(link.serverId) === link) this.#links.delete(link.serverId)
     this.#updateGauges()
     const { serverId } = link
-    this.#options.logger.info({ serverId, ...(error !== undefined && { err: error }) }, 'konnectivity server gone')
+    this.#options.logger.info({ serverId, err: error }, 'konnectivity server gone')
   }
 
   #updateGauges(): void {

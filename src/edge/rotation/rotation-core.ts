@@ -41,7 +41,7 @@ export interface RotationState {
   /** While waiting: when to show the certificate again. */
   readonly presentAtMs?: number
   /** Since when whoever answers is not, or cannot be shown to be, the hub. */
-  readonly untrustedSinceMs?: number
+  readonly untrustedSinceMs?: number | undefined
   /** The last failure, until the next success. */
   readonly message?: string
 }
@@ -146,7 +146,7 @@ export function afterFailure(
 ): RotationState {
   const { rotateAtMs } = state
   const failures = state.failures + 1
-  const untrusted = untrustedSince(state, code, nowMs)
+  const untrustedSinceMs = untrustedSince(state, code, nowMs)
   if (finalCodes.has(code) || (code === 'certificate-expired' && action === 'renew'))
     return { phase: 'rejoin-needed', rotateAtMs, attemptAtMs: nowMs + REJOIN_RECHECK_MS, failures, message }
   // The hub's clock may be ahead of ours. What counts is its grace, and that it grants only to renewals.
@@ -155,15 +155,15 @@ export function afterFailure(
   const longestMs = Math.min(ROTATION_RETRY_MAX_MS, ROTATION_RETRY_FIRST_MS * 2 ** Math.min(failures - 1, 20))
   const attemptAtMs = nowMs + Math.max(retryAfterMs, Math.ceil(random() * longestMs))
   const phase = action === 'renew' ? 'renewing' : 'presenting'
-  return { phase, rotateAtMs, attemptAtMs, failures, message, ...untrusted }
+  return { phase, rotateAtMs, attemptAtMs, failures, message, untrustedSinceMs }
 }
 
 /** An answer that never came says nothing about who would have answered. */
 const silentCodes: ReadonlySet<string> = new Set<HubNetworkCode>(['dns', 'refused', 'unreachable', 'timeout', 'reset'])
 
-function untrustedSince({ untrustedSinceMs }: RotationState, code: string, nowMs: number): Partial<RotationState> {
-  if (code === ('hub-untrusted' satisfies HubTlsCode)) return { untrustedSinceMs: untrustedSinceMs ?? nowMs }
-  return silentCodes.has(code) && untrustedSinceMs !== undefined ? { untrustedSinceMs } : {}
+function untrustedSince({ untrustedSinceMs }: RotationState, code: string, nowMs: number): number | undefined {
+  if (code === ('hub-untrusted' satisfies HubTlsCode)) return untrustedSinceMs ?? nowMs
+  return silentCodes.has(code) ? untrustedSinceMs : undefined
 }
 
 /** Whether the hub has been a stranger for so long that it will hardly mend itself. */
