@@ -67,8 +67,8 @@ export const LIFE_SOCKET_NAME = /^lock-[0-9a-f]{7}$/
 export async function takeLock(path: string): Promise<HeldLock> {
   const nonce = randomUUID()
   const life = await openLifeSocket(join(dirname(path), `lock-${nonce.slice(0, 7)}`))
-  const socket = life === undefined ? {} : { socket: basename(life.path) }
-  const text = `${JSON.stringify({ ...ownIdentity(), ...socket, nonce })}\n`
+  const socket = life && basename(life.path)
+  const text = `${JSON.stringify({ ...ownIdentity(), socket, nonce })}\n`
   const aside = `${path}.${process.pid}.${nonce}`
   try {
     writeFileSync(aside, text, { mode: 0o600, flag: 'wx', flush: true })

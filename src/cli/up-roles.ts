@@ -53,9 +53,9 @@ export class UpHub implements Part {
   }
 
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
-    const { clock, kubeconfig } = this.#options
+    const { clock, logger, registry, listen, kubeconfig } = this.#options
     const client = new KubeClient(await loadKubeconfig({ file: kubeconfig() }), { clock })
-    const hub = new Hub({ ...this.#options, ...upHubOptions(client, upAddresses) })
+    const hub = new Hub({ clock, logger, registry, listen, ...upHubOptions(client, upAddresses) })
     try {
       await grantFirstRights(client, USUAL_HUB_NAMESPACE)
       const running = await hub.start(signal, fail)
@@ -88,7 +88,7 @@ export interface UpEdgeOptions extends Pick<EdgeOptions, 'clock' | 'logger' | 'r
   readonly folder: string
   readonly upHub: UpHub
   /** A local port that leads to the API server through the hub; absent: none. */
-  readonly apiServerPort?: number
+  readonly apiServerPort?: number | undefined
   readonly endpointPort: number
 }
 

@@ -173,8 +173,8 @@ function upEdges(config: UpConfig, common: Omit<UpEdgeOptions, 'node' | 'folder'
   return Array.from({ length: config.edges }, (_, index) => {
     const isFirst = index === 0
     const registry = isFirst ? common.registry : new Registry()
-    const port = isFirst ? { apiServerPort: config.edgePort } : {}
+    const apiServerPort = isFirst ? config.edgePort : undefined
     const endpointPort = isFirst ? config.endpointPort : 0
-    return new UpEdge({ ...common, ...port, endpointPort, registry, node: `edge-${index + 1}`, folder })
+    return new UpEdge({ ...common, apiServerPort, endpointPort, registry, node: `edge-${index + 1}`, folder })
   })
 }

@@ -41,7 +41,6 @@ export async function fetchAccount(
   account: AccountName,
   signal?: AbortSignal,
 ): Promise<AccountFiles> {
-  const call = signal === undefined ? {} : { signal }
   try {
     const { namespace, name } = account
     const [request, trust] = await Promise.all([
@@ -49,8 +48,8 @@ export async function fetchAccount(
         .resource(serviceAccounts)
         .in(namespace)
         .subresource(name, tokenRequests)
-        .create({ spec: { audiences: [], expirationSeconds: RUN_TOKEN_SECONDS } }, {}, call),
-      client.resource(configMaps).in(namespace).get(rootCaConfigMap, {}, call),
+        .create({ spec: { audiences: [], expirationSeconds: RUN_TOKEN_SECONDS } }, {}, { signal }),
+      client.resource(configMaps).in(namespace).get(rootCaConfigMap, {}, { signal }),
     ])
     const token = request.status?.token.trim()
     if (!token) throw new CommandError('the API server answered a TokenRequest without a token')
