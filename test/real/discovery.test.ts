@@ -2,6 +2,7 @@
  * Discovery and OpenAPI against the documents of a fresh kube-apiserver of the same release: discovery byte for byte,
  * OpenAPI in everything but the descriptions. Then kubectl, on a real API server whose documents are replaced by ours.
  */
+
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
@@ -11,12 +12,13 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
 import { builtInGroupVersions, builtInPriority } from '../../src/apiserver/discovery/built-in.ts'
 import { DiscoveryDocuments } from '../../src/apiserver/discovery/documents.ts'
-import { DiscoveryRegistry, type DiscoveryResource } from '../../src/apiserver/discovery/source.ts'
+import type { DiscoveryResource } from '../../src/apiserver/discovery/source.ts'
 import { OpenApiDocuments } from '../../src/apiserver/openapi/documents.ts'
 import { builtInParts, OpenApiRegistry } from '../../src/apiserver/openapi/source.ts'
 import { acceptHeader, type Encoding, MEDIA_TYPES } from '../../src/kube/representation.ts'
 import { joinGroupVersion } from '../../src/kube/schema/catalogue.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { ChangingDiscovery } from '../worlds/changing-sources.ts'
 import { type ControlPlane, describeReal, kubectl, startControlPlane } from './harness.ts'
 
 interface Answer {
@@ -41,13 +43,13 @@ describeReal('discovery and OpenAPI', () => {
   let plane: ControlPlane
   let ca: Buffer
   let discovery: DiscoveryDocuments
-  let registry: DiscoveryRegistry
+  let registry: ChangingDiscovery
   const openApi = new OpenApiDocuments(new OpenApiRegistry(builtInParts(builtInGroupVersions())), systemClock)
 
   beforeAll(async () => {
     plane = await startControlPlane()
     ca = await readFile(plane.caFile)
-    registry = new DiscoveryRegistry(builtInGroupVersions())
+    registry = new ChangingDiscovery(builtInGroupVersions())
     discovery = new DiscoveryDocuments({ source: registry, serverAddress: new URL(plane.server).host })
   })
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { ChangingDiscovery } from '../../../test/worlds/changing-sources.ts'
 import { decodeProtobuf } from '../../kube/codec/object-codec.ts'
 import { acceptHeader } from '../../kube/representation.ts'
 import { builtInGroupVersions, builtInPriority } from './built-in.ts'
 import { DiscoveryDocuments } from './documents.ts'
-import { type DiscoveryGroupVersion, DiscoveryRegistry } from './source.ts'
+import type { DiscoveryGroupVersion } from './source.ts'
 
 const aggregated = acceptHeader({ as: 'APIGroupDiscoveryList', encoding: 'json', version: 'v2' })
 
@@ -24,7 +25,7 @@ const widgets: DiscoveryGroupVersion = {
   ],
 }
 
-function setUp(registry = new DiscoveryRegistry(builtInGroupVersions())) {
+function setUp(registry = new ChangingDiscovery(builtInGroupVersions())) {
   const documents = new DiscoveryDocuments({ source: registry, serverAddress: '10.0.0.1:6443' })
   const get = (path: string, accept = 'application/json', ifNoneMatch = '') =>
     documents.discoveryDocument(path, documents.negotiate(path, { accept, stream: false }), ifNoneMatch)
@@ -68,7 +69,7 @@ describe('legacy documents', () => {
 
   it('leave out alpha and beta versions unless chosen', () => {
     expect(setUp().get('/apis/resource.k8s.io/v1beta1')).toBeUndefined()
-    const all = setUp(new DiscoveryRegistry(builtInGroupVersions(() => true)))
+    const all = setUp(new ChangingDiscovery(builtInGroupVersions(() => true)))
     const [preferred] = all.read('/apis/resource.k8s.io').versions
     expect(preferred.version).toBe('v1')
     expect(all.get('/apis/resource.k8s.io/v1beta1')?.status).toBe(200)

@@ -1,6 +1,5 @@
 /** What discovery is made from: the group versions that this server answers for at the moment. */
 import type { ResourceRow } from '../../kube/schema/catalogue.ts'
-import { joinGroupVersion } from '../../kube/schema/catalogue.ts'
 import type { Priority } from './order.ts'
 
 export interface DiscoveryResource extends ResourceRow {
@@ -25,33 +24,16 @@ export interface DiscoverySource {
   groupVersions(): Iterable<DiscoveryGroupVersion>
 }
 
-/** A source that changes at run time. What is registered later under the same name replaces what was there. */
+/** The group versions that are there from the start. */
 export class DiscoveryRegistry implements DiscoverySource {
-  readonly #groupVersions = new Map<string, DiscoveryGroupVersion>()
-  #generation = 0
+  readonly generation = 0
+  readonly #groupVersions: readonly DiscoveryGroupVersion[]
 
-  constructor(initial: Iterable<DiscoveryGroupVersion> = []) {
-    for (const groupVersion of initial) this.#groupVersions.set(nameOf(groupVersion), groupVersion)
-  }
-
-  get generation(): number {
-    return this.#generation
+  constructor(groupVersions: readonly DiscoveryGroupVersion[]) {
+    this.#groupVersions = groupVersions
   }
 
   groupVersions(): Iterable<DiscoveryGroupVersion> {
-    return this.#groupVersions.values()
+    return this.#groupVersions
   }
-
-  set(groupVersion: DiscoveryGroupVersion): void {
-    this.#groupVersions.set(nameOf(groupVersion), groupVersion)
-    this.#generation++
-  }
-
-  delete(group: string, version: string): void {
-    if (this.#groupVersions.delete(nameOf({ group, version }))) this.#generation++
-  }
-}
-
-function nameOf({ group, version }: { group: string; version: string }): string {
-  return joinGroupVersion(group, version)
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { ChangingOpenApi } from '../../../test/worlds/changing-sources.ts'
 import { ManualClock } from '../../runtime/clock.ts'
 import { builtInGroupVersions } from '../discovery/built-in.ts'
 import { OpenApiDocuments, type OpenApiRequest } from './documents.ts'
@@ -8,7 +9,7 @@ import { builtInParts, OpenApiRegistry } from './source.ts'
 const served = builtInGroupVersions().filter(({ group }) => group === 'coordination.k8s.io')
 
 function setUp() {
-  const registry = new OpenApiRegistry(builtInParts(served))
+  const registry = new ChangingOpenApi(builtInParts(served))
   const documents = new OpenApiDocuments(registry, new ManualClock())
   const get = (path: string, request: OpenApiRequest = {}) => documents.openApiDocument(path, request)
   const root = (): Record<string, { serverRelativeURL: string }> =>

@@ -25,30 +25,17 @@ export interface OpenApiSource {
   parts(): Iterable<OpenApiPart>
 }
 
-/** A source that changes at run time. What is registered later under the same name replaces what was there. */
+/** The parts that are there from the start. */
 export class OpenApiRegistry implements OpenApiSource {
-  readonly #parts = new Map<string, OpenApiPart>()
-  #generation = 0
+  readonly generation = 0
+  readonly #parts: readonly OpenApiPart[]
 
-  constructor(initial: Iterable<OpenApiPart> = []) {
-    for (const part of initial) this.#parts.set(part.name, part)
-  }
-
-  get generation(): number {
-    return this.#generation
+  constructor(parts: readonly OpenApiPart[]) {
+    this.#parts = parts
   }
 
   parts(): Iterable<OpenApiPart> {
-    return this.#parts.values()
-  }
-
-  set(part: OpenApiPart): void {
-    this.#parts.set(part.name, part)
-    this.#generation++
-  }
-
-  delete(name: string): void {
-    if (this.#parts.delete(name)) this.#generation++
+    return this.#parts
   }
 }
 
