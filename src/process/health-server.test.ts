@@ -8,8 +8,7 @@ import { ManualClock } from '../runtime/clock.ts'
 import { HEALTHY, type Health, HealthChecks, unhealthy } from '../telemetry/health.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createRoleRegistry } from '../telemetry/metrics.ts'
-import { MAX_HEALTH_HEADER_BYTES, MAX_HEALTH_HEADERS, MAX_HEALTH_TARGET_CHARS } from './health-limits.ts'
-import { HealthServer } from './health-server.ts'
+import { HealthServer, MAX_HEALTH_HEADER_BYTES, MAX_HEALTH_HEADERS, MAX_HEALTH_TARGET_CHARS } from './health-server.ts'
 import type { RunningPart } from './lifecycle.ts'
 
 const cleanups: (() => unknown)[] = []
