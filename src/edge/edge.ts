@@ -21,8 +21,13 @@ import type { FilterSettings } from './filters/filter-settings.ts'
 import { CheckIn } from './hub/check-in.ts'
 import { HubClient } from './hub/hub-client.ts'
 import { parseHubUrls } from './hub/hub-url.ts'
-import { BroughtKeeper, type BroughtPaths, readBroughtIdentity } from './identity/brought.ts'
-import { type BroughtCluster, readBroughtCluster } from './identity/brought-cluster.ts'
+import {
+  type BroughtCluster,
+  BroughtKeeper,
+  type BroughtPaths,
+  readBroughtCluster,
+  readBroughtIdentity,
+} from './identity/brought.ts'
 import { EdgeFiles } from './identity/edge-files.ts'
 import {
   type EdgeIdentity,

@@ -154,3 +154,19 @@ export class BroughtKeeper implements Part {
     this.#options.metrics.expires('edge', this.#identity.pair.chain[0].notAfterMs)
   }
 }
+
+/** How the API server is known to an edge whose certificates the operator brings: no token could have told it. */
+export interface BroughtCluster {
+  readonly apiServerName: string
+  readonly kubernetesCaFile: string
+}
+
+/** Throws `BroughtIdentityError` or `IdentityError`, naming the file at fault. */
+export async function readBroughtCluster(
+  cluster: BroughtCluster,
+): Promise<BroughtCluster & { readonly kubernetesCa: readonly Certificate[] }> {
+  const { kubernetesCaFile } = cluster
+  const pem = await readFileBounded(kubernetesCaFile, { files: diskOperations })
+  if (pem === undefined) throw new BroughtIdentityError(`there is no ${kubernetesCaFile}`)
+  return { ...cluster, kubernetesCa: readCertificates(pem, kubernetesCaFile) }
+}

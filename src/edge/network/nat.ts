@@ -10,7 +10,6 @@ import { ExplainedError } from '../../runtime/explained-error.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
 import { type NftCommand, NftCommandError, runNft } from './nat-command.ts'
-import { createNatMetrics, type NatMetrics } from './nat-metrics.ts'
 import {
   isInPlace,
   type NatTargets,
@@ -20,6 +19,7 @@ import {
   natTableName,
   planNat,
 } from './nat-plan.ts'
+import { createNatMetrics, type NatMetrics } from './network-metrics.ts'
 
 /** Rules that somebody removes, and a new address of the service, are seen to within this time. */
 export const NAT_CHECK_MS = 10_000
