@@ -2,7 +2,16 @@
  * Cuts what comes from the connection into frames. The payload of DATA is handed on in the pieces in which it comes, without
  * a copy and without waiting for the rest; every other frame is small and handed on whole.
  */
-import { ErrorCode, Flag, FRAME_HEADER_BYTES, FrameType, Http2Error, MAX_FRAME_BYTES, readUint31 } from './wire.ts'
+import {
+  CLIENT_PREFACE,
+  ErrorCode,
+  Flag,
+  FRAME_HEADER_BYTES,
+  FrameType,
+  Http2Error,
+  MAX_FRAME_BYTES,
+  readUint31,
+} from './wire.ts'
 
 export interface FrameSink {
   /** A whole frame. Its payload is valid during the call only. */
@@ -104,4 +113,20 @@ export function withoutPadding(payload: Buffer): Buffer {
   if (padding === undefined) throw new Http2Error(ErrorCode.frameSizeError, 'a padded frame without its padding')
   if (padding >= payload.length) throw new Http2Error(ErrorCode.protocolError, 'more padding than the frame is long')
   return payload.subarray(1, payload.length - padding)
+}
+
+/** Holds clients to what every one of them sends first, before any frame. */
+export class PrefaceReader {
+  #missing = CLIENT_PREFACE.length
+
+  /** What comes behind it. Throws an `Http2Error` at anything else, as soon as it differs. */
+  read(chunk: Buffer): Buffer {
+    if (this.#missing === 0) return chunk
+    const at = CLIENT_PREFACE.length - this.#missing
+    const taken = Math.min(this.#missing, chunk.length)
+    if (CLIENT_PREFACE.compare(chunk, 0, taken, at, at + taken) !== 0)
+      throw new Http2Error(ErrorCode.protocolError, 'a client that does not begin as one of HTTP/2')
+    this.#missing -= taken
+    return chunk.subarray(taken)
+  }
 }

@@ -1,6 +1,15 @@
-/** Puts header blocks together that come in several frames, within limits. */
+/** Header blocks on the wire: those that come in several frames are put together, within limits; ours are cut into frames. */
 import { withoutPadding } from './frame-reader.ts'
-import { ErrorCode, Flag, Http2Error } from './wire.ts'
+import {
+  ErrorCode,
+  Flag,
+  FRAME_HEADER_BYTES,
+  FrameType,
+  frame,
+  Http2Error,
+  MAX_FRAME_BYTES,
+  writeFrameHeader,
+} from './wire.ts'
 
 /** Frames of one block: as many as a large head needs, where a peer fills them. */
 const MAX_CONTINUATIONS = 128
@@ -62,5 +71,25 @@ export class HeaderBlocks {
     this.#bytes += piece.length
     if (this.#bytes > this.#maxBytes || this.#pieces.length > MAX_CONTINUATIONS)
       throw new Http2Error(ErrorCode.enhanceYourCalm, 'a head without end')
+  }
+}
+
+/** One frame as a rule, and continuations where the block is too large. It has room for a frame header in front. */
+export function headFrames(streamId: number, block: Buffer, isEnd: boolean): Iterable<Buffer> {
+  const endStream = isEnd ? Flag.endStream : 0
+  const payloadBytes = block.length - FRAME_HEADER_BYTES
+  if (payloadBytes > MAX_FRAME_BYTES) return severalFrames(streamId, block.subarray(FRAME_HEADER_BYTES), endStream)
+  writeFrameHeader(block, 0, payloadBytes, FrameType.headers, endStream | Flag.endHeaders, streamId)
+  return [block]
+}
+
+function* severalFrames(streamId: number, block: Buffer, endStream: number): Generator<Buffer> {
+  for (let offset = 0; offset < block.length; offset += MAX_FRAME_BYTES) {
+    const piece = block.subarray(offset, offset + MAX_FRAME_BYTES)
+    const type = offset === 0 ? FrameType.headers : FrameType.continuation
+    const endHeaders = offset + piece.length === block.length ? Flag.endHeaders : 0
+    const bytes = frame(type, (offset === 0 ? endStream : 0) | endHeaders, streamId, piece.length)
+    piece.copy(bytes, FRAME_HEADER_BYTES)
+    yield bytes
   }
 }
