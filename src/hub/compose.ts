@@ -11,9 +11,13 @@ import type { Clock } from '../runtime/clock.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import { AGENT_PATH } from '../tunnel/konnectivity/service.ts'
 import { Budget } from '../tunnel/yamux/budget.ts'
-import { certificateRoutes } from './certificates/certificate-routes.ts'
+import {
+  certificateRoutes,
+  MAX_SIGNINGS_IN_FLIGHT,
+  MAX_SIGNINGS_QUEUED,
+  signingLimits,
+} from './certificates/certificate-routes.ts'
 import { CertificateMetrics } from './certificates/metrics.ts'
-import { MAX_SIGNINGS_IN_FLIGHT, MAX_SIGNINGS_QUEUED, signingLimits } from './certificates/signing-limits.ts'
 import { createClaimMetrics } from './claims/metrics.ts'
 import { createClusterMetrics } from './cluster-watchdog.ts'
 import {
@@ -29,8 +33,7 @@ import { edgeCertificateRoute } from './join/edge-certificate.ts'
 import { createJoinMetrics } from './join/metrics.ts'
 import { nodeRoute } from './join/node-route.ts'
 import { createAgentMetrics } from './konnectivity/metrics.ts'
-import { MAX_TOKENS_IN_FLIGHT, MAX_TOKENS_QUEUED, tokenLimits } from './kube-proxy-token/token-limits.ts'
-import { tokenRoutes } from './kube-proxy-token/token-routes.ts'
+import { MAX_TOKENS_IN_FLIGHT, MAX_TOKENS_QUEUED, tokenLimits, tokenRoutes } from './kube-proxy-token/token-routes.ts'
 import { doorChooser } from './port/choose-door.ts'
 import type { ClusterDoor } from './port/connection.ts'
 import { ConnectionLimits } from './port/connection-limits.ts'

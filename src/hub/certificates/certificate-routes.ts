@@ -6,7 +6,7 @@ import { parseSigningRequest, readSigningRequestBody } from '../join/signing-req
 import type { ClusterDoor } from '../port/connection.ts'
 import { type HubRequest, type HubResponse, jsonResponse, pemResponse } from '../port/http-message.ts'
 import type { Route } from '../port/http-routes.ts'
-import type { NodeBudget } from '../port/node-budget.ts'
+import type { NodeBudget, NodeBudgetLimits } from '../port/node-budget.ts'
 import type { WorkGate } from '../port/overload.ts'
 import { checkPeer, type EdgePeer } from '../port/peer-check.ts'
 import type { NodeCertificates } from './node-certificates.ts'
@@ -17,6 +17,28 @@ const PENDING_RETRY_AFTER_SECONDS = 2
 
 /** For the body of a slow client, the wait for the signer, and the API server's own answers. */
 const SIGNING_TIMEOUT_MS = 60_000
+
+/** Requests of one node in a row: two certificates, asked for again at every restart of a node that keeps crashing. */
+export const SIGNING_BURST = 20
+/** Between two requests after that. A node that waits for a slow signer asks for both its certificates every half minute. */
+const SIGNING_INTERVAL_MS = 10_000
+/** Requests of one node at a time: both certificates, each once more after a connection was lost. */
+const MAX_SIGNINGS_PER_NODE = 4
+/** Requests of all nodes that are worked on, most of the time by waiting for the signer. */
+export const MAX_SIGNINGS_IN_FLIGHT = 256
+/** Those that wait for their turn, with their request in memory; the rest is asked to come back. */
+export const MAX_SIGNINGS_QUEUED = 1_000
+
+/**
+ * How much a node may have the cluster sign. Each request is an object in the cluster, work for its signer and a certificate that
+ * cannot be taken back, so that one node that asks without end must not use up what is there for all.
+ */
+export const signingLimits: NodeBudgetLimits = {
+  what: 'certificates',
+  burst: SIGNING_BURST,
+  intervalMs: SIGNING_INTERVAL_MS,
+  maxInFlight: MAX_SIGNINGS_PER_NODE,
+}
 
 export interface CertificateRoutesOptions {
   readonly clock: Clock

@@ -10,9 +10,8 @@ import {
   signingRequest,
   startHub,
 } from '../../../test/worlds/hub-world.ts'
-import { certificateRoutes } from '../certificates/certificate-routes.ts'
+import { certificateRoutes, SIGNING_BURST, signingLimits } from '../certificates/certificate-routes.ts'
 import type { NodeCertificates } from '../certificates/node-certificates.ts'
-import { SIGNING_BURST, signingLimits } from '../certificates/signing-limits.ts'
 import { HTTP_TIMES } from '../port/http-settings.ts'
 import { NodeBudget } from '../port/node-budget.ts'
 import { WorkGate } from '../port/overload.ts'

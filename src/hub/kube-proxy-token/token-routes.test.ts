@@ -15,8 +15,7 @@ import { NodeBudget } from '../port/node-budget.ts'
 import { WorkGate } from '../port/overload.ts'
 import { Refusal } from '../refusal.ts'
 import type { IssuedToken } from './kube-proxy-account.ts'
-import { TOKEN_BURST, tokenLimits } from './token-limits.ts'
-import { tokenRoutes } from './token-routes.ts'
+import { TOKEN_BURST, tokenLimits, tokenRoutes } from './token-routes.ts'
 
 const issued: IssuedToken = { token: 'header.payload.signature', expires: '2026-01-02T00:00:00Z' }
 

@@ -6,10 +6,29 @@ import { onBehalfOfEdge } from '../cluster/cluster-error.ts'
 import type { ClusterDoor } from '../port/connection.ts'
 import { type HubRequest, type HubResponse, jsonResponse } from '../port/http-message.ts'
 import type { Route } from '../port/http-routes.ts'
-import type { NodeBudget } from '../port/node-budget.ts'
+import type { NodeBudget, NodeBudgetLimits } from '../port/node-budget.ts'
 import type { WorkGate } from '../port/overload.ts'
 import { checkPeer, type EdgePeer } from '../port/peer-check.ts'
 import type { KubeProxyAccount } from './kube-proxy-account.ts'
+
+/** Tokens of one node in a row: a node that keeps crashing before it has written one asks again at every start. */
+export const TOKEN_BURST = 10
+/** Between two tokens after that; a node needs one in twelve hours. */
+const TOKEN_INTERVAL_MS = 300_000
+/** Requests of one node at a time: one, and another after a connection was lost. */
+const MAX_TOKENS_PER_NODE = 2
+/** Requests to the API server for all nodes at a time. */
+export const MAX_TOKENS_IN_FLIGHT = 32
+/** Nodes that wait for their turn; the rest is asked to come back. */
+export const MAX_TOKENS_QUEUED = 1_000
+
+/** How often a node may have a token made: none of them can be taken back, so a node gets few more than it can use. */
+export const tokenLimits: NodeBudgetLimits = {
+  what: 'tokens',
+  burst: TOKEN_BURST,
+  intervalMs: TOKEN_INTERVAL_MS,
+  maxInFlight: MAX_TOKENS_PER_NODE,
+}
 
 export interface TokenRoutesOptions {
   readonly clock: Clock
