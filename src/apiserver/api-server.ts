@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Registry } from 'prom-client'
 import type { Listener } from '../http/server/listener.ts'
 import { keyExposure } from '../identity/key-exposure.ts'
+import { isInsufficientStorage } from '../kube/status/predicates.ts'
 import { formatAddress, type ListenAddress } from '../network/listen.ts'
 import type { Part, RunningPart } from '../process/lifecycle.ts'
 import { stopInReverse } from '../process/part-group.ts'
@@ -15,9 +16,10 @@ import { type CaBundle, composeApiServer, tlsFiles } from './compose.ts'
 import type { ReplaceableController } from './controllers/replaceable.ts'
 import { keyFiles, loadPki, type Pki, writeAdminKubeconfig } from './pki/pki.ts'
 import { SharedAuthorities } from './pki/shared-authorities.ts'
-import { explainStart } from './start-failure.ts'
+import { SetupError } from './setup-error.ts'
 import { roomLoggedStore } from './storage/room-log.ts'
 import type { Store } from './storage/store.ts'
+import { StoreFullError } from './storage/store-errors.ts'
 
 export interface ApiServerSettings {
   readonly dataDir: string
@@ -144,4 +146,18 @@ export class ApiServer implements Part {
       },
     }
   }
+}
+
+/** An error that says what to do where we know; otherwise the one that was given. */
+function explainStart(error: unknown): unknown {
+  const full = lackOfRoom(error)
+  if (full === undefined) return error
+  return new SetupError(`the API server cannot write what it needs to start: ${full.message}`, { cause: error })
+}
+
+/** The store's own words: what a client would be told begins with an object that nobody here asked for. */
+function lackOfRoom(error: unknown): StoreFullError | undefined {
+  if (error instanceof StoreFullError) return error
+  const { cause } = isInsufficientStorage(error) ? (error as Error) : {}
+  return cause instanceof StoreFullError ? cause : undefined
 }

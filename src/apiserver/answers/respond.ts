@@ -5,7 +5,12 @@ import { gzip } from 'node:zlib'
 import type { ResponseHeaders, ResponseStream } from '../../http/server/exchange.ts'
 import { legalHeaders } from '../../http/server/legal-headers.ts'
 import { acceptsGzip, COMPRESSION_THRESHOLD_BYTES } from '../../kube/compression.ts'
+import { negotiateErrorOutput } from '../../kube/negotiation.ts'
+import type { KubeObject } from '../../kube/objects.ts'
+import { MEDIA_TYPES } from '../../kube/representation.ts'
+import { toHttp } from '../../kube/status/to-http.ts'
 import type { RequestContext } from '../chain/handler.ts'
+import { encodeBody } from './encode-body.ts'
 
 /** All warnings of one response together; beyond it each is cut to `MAX_CUT_WARNING_CHARACTERS`. */
 const MAX_WARNING_CHARACTERS = 4096
@@ -66,4 +71,18 @@ function warningHeaders({ warnings }: RequestContext): ResponseHeaders {
 /** Header values hold printable ASCII only; anything else in a warning would break the response. */
 function escapeQuoted(text: string): string {
   return text.replace(/[\\"]/g, '\\$&').replace(/[^\x20-\x7e]/g, ' ')
+}
+
+/** Sends an error as a Status, in the encoding that the client negotiated. */
+export async function respondError(context: RequestContext, error: unknown): Promise<void> {
+  const { code, headers, status } = toHttp(error)
+  context.failure = status
+  const { encoding, pretty } = negotiateErrorOutput({
+    accept: context.exchange.headers.get('accept'),
+    userAgent: context.exchange.headers.get('user-agent'),
+    pretty: context.query.first('pretty'),
+    stream: false,
+  })
+  const body = encodeBody(status as unknown as KubeObject, encoding, pretty)
+  await respond(context, code, { ...headers, 'content-type': MEDIA_TYPES[encoding] }, body)
 }
