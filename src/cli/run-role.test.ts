@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { expect, it } from 'vitest'
-import { catchTheRest } from './last-resort.ts'
+import { catchTheRest } from './run-role.ts'
 
 it('what no net has caught is told, and the process goes on until it is released', () => {
   const signals = new EventEmitter()

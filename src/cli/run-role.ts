@@ -3,16 +3,16 @@
  */
 
 import { type ListenAddress, ListenError } from '../network/listen.ts'
-import type { Part } from '../process/lifecycle.ts'
-import { Lifecycle } from '../process/lifecycle.ts'
+import { Lifecycle, type Part } from '../process/lifecycle.ts'
 import type { SafetyNet } from '../process/safety-net.ts'
 import { ExplainedError } from '../runtime/explained-error.ts'
 import { componentLogger, createLogger, type Logger } from '../telemetry/logger.ts'
 import { flagOf, type Role, variableOf } from './config/option.ts'
 import type { CommandContext } from './context.ts'
 import { LoggedError } from './failure.ts'
-import { catchTheRest } from './last-resort.ts'
 import { stopOnSignals } from './signals.ts'
+
+const lastResortEvents = ['uncaughtException', 'unhandledRejection'] as const
 
 export interface LogSettings {
   readonly logLevel: Parameters<typeof createLogger>[0]['level']
@@ -81,4 +81,18 @@ function logged(logger: Logger, run: RoleRun, error: unknown): LoggedError {
   else if (error instanceof ExplainedError) logger.fatal(error.message)
   else logger.fatal({ err: error }, 'unexpected error')
   return failure
+}
+
+/**
+ * What gets past every net of a role that serves: it is counted and logged, and the process goes on. Ending it would cut off
+ * everybody, and a peer that can cause one such error can cause the next after each restart. Parts whose failure leaves nothing
+ * to serve say so themselves and end the process; docs/security.md has the reasons. Returns how to stop: from then on such an
+ * error ends the process, as it does before.
+ */
+export function catchTheRest({ signals }: Pick<CommandContext, 'signals'>, net: SafetyNet): () => void {
+  const onError = (error: unknown): void => net.caught('process', error)
+  for (const event of lastResortEvents) signals.on(event, onError)
+  return () => {
+    for (const event of lastResortEvents) signals.off(event, onError)
+  }
 }
