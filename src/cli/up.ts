@@ -168,7 +168,10 @@ function endpointOf(status: EdgeStatus | undefined): ListenAddress | undefined {
 }
 
 /** The metrics of the first stand for all: those of the others would have the same names. */
-function upEdges(config: UpConfig, common: Omit<UpEdgeOptions, 'node' | 'folder' | 'endpointPort'>): UpEdge[] {
+function upEdges(
+  config: UpConfig,
+  common: Omit<UpEdgeOptions, 'node' | 'folder' | 'apiServerPort' | 'endpointPort'>,
+): UpEdge[] {
   const folder = join(config.dataDir, 'edges')
   return Array.from({ length: config.edges }, (_, index) => {
     const isFirst = index === 0
