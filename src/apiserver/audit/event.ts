@@ -2,6 +2,7 @@
  * An audit event of level Metadata: who asked for what, when, and what came of it. Never a body, a header but the user
  * agent, or a token: level Metadata has no place for them.
  */
+import { presentFields } from '../../kube/present-fields.ts'
 import type { RequestInfo } from '../../kube/request-info.ts'
 import type { Status } from '../../kube/status/status.ts'
 import type { UserInfo } from '../auth/user.ts'
@@ -52,7 +53,7 @@ const MAX_USER_AGENT_CHARACTERS = 1024
 export function auditEvent(context: RequestContext, stage: AuditStage, nowMs: number): AuditEvent {
   const { exchange, info, answer, impersonator, decision } = context
   const userAgent = exchange.headers.get('user-agent')?.slice(0, MAX_USER_AGENT_CHARACTERS)
-  return {
+  return presentFields({
     kind: 'Event',
     apiVersion: 'audit.k8s.io/v1',
     level: 'Metadata',
@@ -62,47 +63,44 @@ export function auditEvent(context: RequestContext, stage: AuditStage, nowMs: nu
     verb: info.verb,
     // Whoever was not let in is nobody.
     user: answer?.status === 401 ? {} : userFields(impersonator ?? context.user),
-    ...(impersonator === undefined ? {} : { impersonatedUser: userFields(context.user) }),
+    impersonatedUser: impersonator && userFields(context.user),
     sourceIPs: [exchange.peer.address],
-    ...(userAgent === undefined ? {} : { userAgent }),
+    userAgent,
     ...referenceFields(info, context.createdName),
-    ...(answer === undefined
-      ? {}
-      : { responseStatus: { metadata: {}, ...failureFields(context), code: answer.status } }),
+    responseStatus: answer === undefined ? undefined : { metadata: {}, ...failureFields(context), code: answer.status },
     requestReceivedTimestamp: microTime(context.receivedMs),
     stageTimestamp: microTime(nowMs),
-    ...(decision === undefined
-      ? {}
-      : {
-          annotations: {
+    annotations:
+      decision === undefined
+        ? undefined
+        : {
             'authorization.k8s.io/decision': decision.verdict === 'allow' ? 'allow' : 'forbid',
             'authorization.k8s.io/reason': decision.reason,
           },
-        }),
-  }
+  })
 }
 
 function userFields({ name, uid, groups, extra }: UserInfo): AuditUser {
-  return {
+  return presentFields({
     username: name,
-    ...(uid === '' ? {} : { uid }),
-    ...(groups.length === 0 ? {} : { groups }),
-    ...(Object.keys(extra).length === 0 ? {} : { extra }),
-  }
+    uid: uid || undefined,
+    groups: groups.length === 0 ? undefined : groups,
+    extra: Object.keys(extra).length === 0 ? undefined : extra,
+  })
 }
 
 function referenceFields(info: RequestInfo, createdName = ''): { objectRef?: ObjectReference } {
   if (info.kind === 'non-resource') return {}
   const { resource, namespace, apiGroup, apiVersion, subresource } = info
   const name = info.name || createdName
-  const objectRef = {
+  const objectRef = presentFields({
     resource,
-    ...(namespace === '' ? {} : { namespace }),
-    ...(name === '' ? {} : { name }),
-    ...(apiGroup === '' ? {} : { apiGroup }),
+    namespace: namespace || undefined,
+    name: name || undefined,
+    apiGroup: apiGroup || undefined,
     apiVersion,
-    ...(subresource === '' ? {} : { subresource }),
-  }
+    subresource: subresource || undefined,
+  })
   return { objectRef }
 }
 
@@ -113,12 +111,12 @@ function failureFields({ failure, info }: RequestContext): Partial<Status> {
   if (failure === undefined) return {}
   const { status, message, reason, details } = failure
   const mayQuote = info.kind === 'resource' && secretResources.has(info.resource)
-  return {
+  return presentFields({
     status,
-    ...(message === undefined || mayQuote ? {} : { message }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(details === undefined || mayQuote ? {} : { details }),
-  }
+    message: mayQuote ? undefined : message,
+    reason,
+    details: mayQuote ? undefined : details,
+  })
 }
 
 /** The API's MicroTime; our clock knows milliseconds. */

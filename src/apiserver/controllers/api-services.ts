@@ -2,7 +2,9 @@
  * The APIServices of the group versions that this server serves itself. They carry a label; an object of the same name
  * without it belongs to somebody who took the group version over, and is left alone.
  */
+
 import type { KubeObject } from '../../kube/objects.ts'
+import { presentFields } from '../../kube/present-fields.ts'
 import type { Priority } from '../discovery/order.ts'
 import { sameValue } from '../kinds/equality.ts'
 import { has, struct, structs } from '../kinds/fields.ts'
@@ -47,12 +49,12 @@ function apiServiceOf({ group, version, priority }: ServedGroupVersion): KubeObj
     apiVersion: apiServices.apiVersion,
     kind: apiServices.kind,
     metadata: { name: `${version}.${group}`, labels: { [AUTO_MANAGED_LABEL]: onStart } },
-    spec: {
-      ...(group === '' ? {} : { group }),
+    spec: presentFields({
+      group: group || undefined,
       version,
       groupPriorityMinimum: priority.group,
       versionPriority: priority.version,
-    },
+    }),
   }
 }
 

@@ -1,5 +1,7 @@
 /** The priority levels and flow schemas that a fresh API server has: compact tables, and the objects made from them. */
+
 import type { KubeObject } from '../../kube/objects.ts'
+import { presentFields } from '../../kube/present-fields.ts'
 
 export const FLOW_CONTROL_API_VERSION = 'flowcontrol.apiserver.k8s.io/v1'
 /** `true` lets the server keep the spec up to date; an administrator sets `false` to keep it as it is. */
@@ -124,11 +126,11 @@ export function defaultFlowSchemas(): KubeObject[] {
     apiVersion: FLOW_CONTROL_API_VERSION,
     kind: 'FlowSchema',
     metadata: metadata(name),
-    spec: {
+    spec: presentFields({
       priorityLevelConfiguration: { name: level },
       matchingPrecedence: precedence,
-      ...(by === undefined ? {} : { distinguisherMethod: { type: by } }),
+      distinguisherMethod: by && { type: by },
       rules: [{ subjects: [...subjects], ...rules }],
-    },
+    }),
   }))
 }

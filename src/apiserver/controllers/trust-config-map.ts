@@ -5,6 +5,7 @@
 
 import { certificatePem, readCertificates } from '../../identity/certificate.ts'
 import type { KubeObject } from '../../kube/objects.ts'
+import { presentFields } from '../../kube/present-fields.ts'
 import type { Item } from '../core/item.ts'
 import { sameValue } from '../kinds/equality.ts'
 import { struct, text } from '../kinds/fields.ts'
@@ -86,13 +87,13 @@ function readBundle(pem: string): ReturnType<typeof readCertificates> | [] {
 
 function trustData({ clientCaPem, requestHeader }: Trust): Record<string, string> {
   const { caPem, allowedNames, usernameHeaders, groupHeaders, extraHeaderPrefixes, uidHeaders = [] } = requestHeader
-  return {
+  return presentFields({
     [clientCaKey]: clientCaPem,
     [proxyCaKey]: caPem,
     'requestheader-allowed-names': JSON.stringify(allowedNames),
     'requestheader-username-headers': JSON.stringify(usernameHeaders),
     'requestheader-group-headers': JSON.stringify(groupHeaders),
     'requestheader-extra-headers-prefix': JSON.stringify(extraHeaderPrefixes),
-    ...(uidHeaders.length === 0 ? {} : { 'requestheader-uid-headers': JSON.stringify(uidHeaders) }),
-  }
+    'requestheader-uid-headers': uidHeaders.length === 0 ? undefined : JSON.stringify(uidHeaders),
+  })
 }

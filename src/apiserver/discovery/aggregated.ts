@@ -1,7 +1,9 @@
 /** Aggregated discovery: all groups, versions and resources in one document (`apidiscovery.k8s.io/v2`). */
+
 import { createHash } from 'node:crypto'
 import { printJson } from '../../kube/codec/json.ts'
 import type { KubeObject } from '../../kube/objects.ts'
+import { presentFields } from '../../kube/present-fields.ts'
 import { type SubresourceRow, splitApiVersion } from '../../kube/schema/catalogue.ts'
 import type { VersionsOfGroup } from './order.ts'
 import type { DiscoveryGroupVersion, DiscoveryResource } from './source.ts'
@@ -29,24 +31,24 @@ function listFields(groups: readonly VersionsOfGroup<DiscoveryGroupVersion>[]) {
 }
 
 function versionFields({ version, resources, freshness }: DiscoveryGroupVersion): object {
-  return {
+  return presentFields({
     version,
-    ...(resources.length === 0 ? {} : { resources: resources.map(resourceFields) }),
+    resources: resources.length === 0 ? undefined : resources.map(resourceFields),
     freshness,
-  }
+  })
 }
 
 function resourceFields(row: DiscoveryResource): object {
-  return {
+  return presentFields({
     resource: row.resource,
     responseKind: responseKind(row.kind, row.groupVersion),
     scope: row.namespaced ? 'Namespaced' : 'Cluster',
     singularResource: row.singular,
     verbs: row.verbs,
-    ...(row.shortNames === undefined ? {} : { shortNames: row.shortNames }),
-    ...(row.categories === undefined ? {} : { categories: row.categories }),
-    ...(row.subresources === undefined ? {} : { subresources: row.subresources.map(subresourceFields) }),
-  }
+    shortNames: row.shortNames,
+    categories: row.categories,
+    subresources: row.subresources?.map(subresourceFields),
+  })
 }
 
 function subresourceFields({ name, kind, groupVersion, verbs }: SubresourceRow): object {

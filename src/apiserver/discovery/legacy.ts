@@ -1,6 +1,8 @@
 /** The discovery documents of old: one for the groups, one for each group, one for each group version. */
+
 import { createHash } from 'node:crypto'
 import type { KubeObject } from '../../kube/objects.ts'
+import { presentFields } from '../../kube/present-fields.ts'
 import { joinGroupVersion, type ResourceRow, splitApiVersion } from '../../kube/schema/catalogue.ts'
 import type { VersionsOfGroup } from './order.ts'
 import type { DiscoveryGroupVersion } from './source.ts'
@@ -31,12 +33,12 @@ export function groupDocument(group: Versions): KubeObject {
 /** `/api/v1` and `/apis/<group>/<version>`. */
 export function resourceList({ group, version, resources }: DiscoveryGroupVersion): KubeObject {
   const groupVersion = joinGroupVersion(group, version)
-  return {
+  return presentFields({
     kind: 'APIResourceList',
-    ...(group === '' ? {} : { apiVersion: 'v1' }),
+    apiVersion: group === '' ? undefined : 'v1',
     groupVersion,
     resources: resources.flatMap((row) => resourceAndSubresources(row, groupVersion)),
-  }
+  })
 }
 
 function groupFields({ group, versions }: Versions) {
@@ -57,16 +59,16 @@ function resourceAndSubresources(row: ResourceRow, home: string): object[] {
 }
 
 function resourceFields(row: ResourceRow): object {
-  return {
+  return presentFields({
     name: row.resource,
     singularName: row.singular,
     namespaced: row.namespaced,
     kind: row.kind,
     verbs: row.verbs,
-    ...(row.shortNames === undefined ? {} : { shortNames: row.shortNames }),
-    ...(row.categories === undefined ? {} : { categories: row.categories }),
-    ...(row.stored === undefined ? {} : { storageVersionHash: storageVersionHash(row.stored, row.kind) }),
-  }
+    shortNames: row.shortNames,
+    categories: row.categories,
+    storageVersionHash: row.stored === undefined ? undefined : storageVersionHash(row.stored, row.kind),
+  })
 }
 
 function foreignKind(groupVersion: string, home: string): object {

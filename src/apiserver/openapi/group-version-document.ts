@@ -1,4 +1,5 @@
 /** The OpenAPI document of one group version. */
+import { presentFields } from '../../kube/present-fields.ts'
 import { kubernetesVersion } from '../../kube/schema/schema.ts'
 import { componentSchemas } from './components.ts'
 import type { OpenApiDocument, PathItem, Schema } from './openapi.ts'
@@ -22,6 +23,6 @@ export function openApiDocument(
     openapi: '3.0.0',
     info: { title: 'Kubernetes', version: minorVersion },
     paths,
-    components: { ...(Object.keys(schemas).length === 0 ? {} : { schemas }), securitySchemes },
+    components: presentFields({ schemas: Object.keys(schemas).length === 0 ? undefined : schemas, securitySchemes }),
   }
 }

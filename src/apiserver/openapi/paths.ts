@@ -1,4 +1,5 @@
 /** All paths of a group version, made from its rows in the catalogue. */
+import { presentFields } from '../../kube/present-fields.ts'
 import { type ResourceRow, type SubresourceRow, splitApiVersion } from '../../kube/schema/catalogue.ts'
 import { capitalized, groupVersionTag, groupVersionTitle, reference } from './names.ts'
 import { METHODS, type Method, type Operation, type Parameter, type PathItem } from './openapi.ts'
@@ -131,20 +132,20 @@ class PathCollector {
 
   #collectionOperations(row: ResourceRow, title: string): Operations {
     const subject = this.#subject(row, title, row.resource)
-    return {
-      ...(row.verbs.includes('list') ? { get: listOperation(subject) } : {}),
-      ...(row.verbs.includes('create') ? { post: createOperation(subject) } : {}),
-      ...(row.verbs.includes('deletecollection') ? { delete: deleteCollectionOperation(subject) } : {}),
-    }
+    return presentFields({
+      get: row.verbs.includes('list') ? listOperation(subject) : undefined,
+      post: row.verbs.includes('create') ? createOperation(subject) : undefined,
+      delete: row.verbs.includes('deletecollection') ? deleteCollectionOperation(subject) : undefined,
+    })
   }
 
   #objectOperations(verbs: readonly string[], subject: Subject): Operations {
-    return {
-      ...(verbs.includes('get') ? { get: getOperation(subject) } : {}),
-      ...(verbs.includes('update') ? { put: replaceOperation(subject) } : {}),
-      ...(verbs.includes('delete') ? { delete: deleteOperation(subject) } : {}),
-      ...(verbs.includes('patch') ? { patch: patchOperation(subject) } : {}),
-    }
+    return presentFields({
+      get: verbs.includes('get') ? getOperation(subject) : undefined,
+      put: verbs.includes('update') ? replaceOperation(subject) : undefined,
+      delete: verbs.includes('delete') ? deleteOperation(subject) : undefined,
+      patch: verbs.includes('patch') ? patchOperation(subject) : undefined,
+    })
   }
 
   #addConnect(path: string, { name, verbs }: SubresourceRow, subject: Subject): void {

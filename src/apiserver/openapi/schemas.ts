@@ -1,4 +1,5 @@
 /** One message of the tables as an OpenAPI schema. */
+import { presentFields } from '../../kube/present-fields.ts'
 import { type FieldType, listKinds, type MessageType, type ScalarType } from '../../kube/schema/schema.ts'
 import { fieldDescription, typeDescription, typeMetaDescription } from './descriptions.ts'
 import { enumValues } from './enum-values.ts'
@@ -32,14 +33,14 @@ export function schemaOfMessage(message: MessageType): Schema {
   const required: string[] = []
   addFields(message, message, properties, required)
   const unions = unionsOf(message.fullName)
-  return {
+  return presentFields({
     description: typeDescription(message.fullName),
     type: 'object',
-    ...(required.length === 0 ? {} : { required }),
-    ...(Object.keys(properties).length === 0 ? {} : { properties: sorted(properties) }),
-    ...(isAtomicType(message.fullName) ? { 'x-kubernetes-map-type': 'atomic' } : {}),
-    ...(unions === undefined ? {} : { 'x-kubernetes-unions': unions }),
-  }
+    required: required.length === 0 ? undefined : required,
+    properties: Object.keys(properties).length === 0 ? undefined : sorted(properties),
+    'x-kubernetes-map-type': isAtomicType(message.fullName) ? 'atomic' : undefined,
+    'x-kubernetes-unions': unions,
+  })
 }
 
 /** True for messages that carry apiVersion and kind. */
@@ -70,15 +71,15 @@ function addFields(
 function propertySchema(owner: MessageType, field: FieldType): Schema {
   const description = fieldDescription(field)
   const { listType, mapKeys, mapType, mergeKey, patchStrategy } = field.facts
-  return {
+  return presentFields({
     description,
     ...shapeSchema(owner, field),
-    ...(mapKeys === undefined ? {} : { 'x-kubernetes-list-map-keys': mapKeys }),
-    ...(listType === undefined ? {} : { 'x-kubernetes-list-type': listType }),
-    ...(mapType === undefined ? {} : { 'x-kubernetes-map-type': mapType }),
-    ...(mergeKey === undefined ? {} : { 'x-kubernetes-patch-merge-key': mergeKey }),
-    ...(patchStrategy === undefined ? {} : { 'x-kubernetes-patch-strategy': patchStrategy }),
-  }
+    'x-kubernetes-list-map-keys': mapKeys,
+    'x-kubernetes-list-type': listType,
+    'x-kubernetes-map-type': mapType,
+    'x-kubernetes-patch-merge-key': mergeKey,
+    'x-kubernetes-patch-strategy': patchStrategy,
+  })
 }
 
 function shapeSchema(owner: MessageType, field: FieldType): Schema {
@@ -115,12 +116,12 @@ function bareSchema(message: MessageType): Schema {
 function scalarSchema(scalar: ScalarType | undefined, extra: Schema, values: readonly string[] | undefined): Schema {
   if (scalar === undefined) throw new Error('a field of the schema tables is neither a scalar nor a message')
   const { type, format } = scalarForms[scalar]
-  return {
+  return presentFields({
     type,
-    ...(format === undefined ? {} : { format }),
+    format,
     ...extra,
-    ...(values === undefined ? {} : { enum: values }),
-  }
+    enum: values,
+  })
 }
 
 function zeroOf(scalar: ScalarType | undefined): { default?: unknown } {

@@ -1,4 +1,5 @@
 /** What OpenAPI says about types beyond what the tables hold. */
+import { presentFields } from '../../kube/present-fields.ts'
 import { type MessageType, messageType } from '../../kube/schema/schema.ts'
 import type { Schema, Union } from './openapi.ts'
 
@@ -117,5 +118,5 @@ export function typeOf(messageName: string): MessageType {
 
 function byType(discriminator: string | undefined, fields: readonly string[]): Union {
   const byGoName = Object.fromEntries(fields.map((field) => [field, field.charAt(0).toUpperCase() + field.slice(1)]))
-  return { ...(discriminator === undefined ? {} : { discriminator }), 'fields-to-discriminateBy': byGoName }
+  return presentFields({ discriminator, 'fields-to-discriminateBy': byGoName })
 }

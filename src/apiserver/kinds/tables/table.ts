@@ -2,8 +2,10 @@
  * The Table that an API server makes of objects for kubectl and its kin: columns, and a row of cells for each object.
  * A pure function of the objects and the time: ages are counted from `nowMs`.
  */
+
 import { printJson } from '../../../kube/codec/json.ts'
 import type { KubeObject, ListMeta } from '../../../kube/objects.ts'
+import { presentFields } from '../../../kube/present-fields.ts'
 import type { IncludeObject, MetaVersion } from '../../../kube/representation.ts'
 import type { Cell, ColumnDefinition, RowCondition, TableLayout } from './layout.ts'
 import { at, textAt } from './paths.ts'
@@ -84,11 +86,11 @@ function tableMeta(objects: readonly KubeObject[], listMeta: ListMeta | undefine
     return resourceVersion === '' ? {} : { resourceVersion }
   }
   const { resourceVersion, continue: token, remainingItemCount } = listMeta
-  return {
-    ...(resourceVersion ? { resourceVersion } : {}),
-    ...(token ? { continue: token } : {}),
-    ...(remainingItemCount === undefined ? {} : { remainingItemCount }),
-  }
+  return presentFields({
+    resourceVersion: resourceVersion || undefined,
+    continue: token || undefined,
+    remainingItemCount,
+  })
 }
 
 function tableRow(object: KubeObject, layout: TableLayout, options: TableOptions): TableRow {
