@@ -1,6 +1,7 @@
 /** A store that tells how long it takes: the same for all, so that LMDB and etcd can be compared. */
 import { Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../../runtime/clock.ts'
+import { decorateStore } from '../storage/decorate-store.ts'
 import type { Store } from '../storage/store.ts'
 import { StoreUnavailableError } from '../storage/store-errors.ts'
 
@@ -29,14 +30,10 @@ export function measuredStore(store: Store, clock: Clock, registry: Registry): S
       durations.observe({ operation, result }, (clock.monotonicMs() - startedMs) / 1000)
     }
   }
-  return {
-    revision: () => store.revision(),
+  return decorateStore(store, {
     get: (key, options) => measure('get', () => store.get(key, options)),
     list: (prefix, options) => measure('list', () => store.list(prefix, options)),
     commit: (transaction) => measure('commit', () => store.commit(transaction)),
-    watch: (prefix, afterRevision, signal) => store.watch(prefix, afterRevision, signal),
     compact: (revision) => measure('compact', () => store.compact(revision)),
-    compactedRevision: () => store.compactedRevision(),
-    close: () => store.close(),
-  }
+  })
 }

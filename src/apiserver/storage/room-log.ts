@@ -3,6 +3,7 @@
  * otherwise fill the log as well. Clients hear of it with every refusal.
  */
 import type { Logger } from '../../telemetry/logger.ts'
+import { decorateStore } from './decorate-store.ts'
 import type { Store, Transaction } from './store.ts'
 import { StoreFullError, StoreTooLargeError } from './store-errors.ts'
 
@@ -21,10 +22,7 @@ export function roomLoggedStore(store: Store, logger: Logger, isServing: () => b
     isFull = false
     logger.info('there is room again: writes are taken')
   }
-  return {
-    revision: () => store.revision(),
-    get: (key, options) => store.get(key, options),
-    list: (prefix, options) => store.list(prefix, options),
+  return decorateStore(store, {
     commit: async (transaction) => {
       try {
         const result = await store.commit(transaction)
@@ -35,9 +33,5 @@ export function roomLoggedStore(store: Store, logger: Logger, isServing: () => b
         throw error
       }
     },
-    watch: (prefix, afterRevision, signal) => store.watch(prefix, afterRevision, signal),
-    compact: (revision) => store.compact(revision),
-    compactedRevision: () => store.compactedRevision(),
-    close: () => store.close(),
-  }
+  })
 }
