@@ -1,6 +1,7 @@
 /** The middle of an API server that gives Services addresses and ports; several may share a store. */
-import { ServiceAllocator } from '../../src/apiserver/services/cluster-ip.ts'
+
 import { ServiceRange } from '../../src/apiserver/services/ip-range.ts'
+import { ServiceAllocator } from '../../src/apiserver/services/service-allocator.ts'
 import { ServiceWriter } from '../../src/apiserver/services/service-writer.ts'
 import type { Store } from '../../src/apiserver/storage/store.ts'
 import type { ManualClock } from '../../src/runtime/clock.ts'
