@@ -70,6 +70,7 @@ import { Renderer } from './core/renderer.ts'
 import { Reviews } from './core/reviews.ts'
 import { Subresources } from './core/subresources/subresources.ts'
 import { Maker } from './core/write/maker.ts'
+import { Writer } from './core/write/writer.ts'
 import { delegation } from './delegation/delegate.ts'
 import { notFoundHandler } from './delegation/not-found.ts'
 import { routes } from './delegation/routes.ts'
@@ -86,7 +87,6 @@ import { builtInParts, OpenApiRegistry } from './openapi/source.ts'
 import type { Pki } from './pki/pki.ts'
 import { DEFAULT_SERVICE_CIDR, ServiceRange } from './services/ip-range.ts'
 import { ServiceAllocator } from './services/service-allocator.ts'
-import { ServiceWriter } from './services/service-writer.ts'
 import type { Store } from './storage/store.ts'
 
 /** How long the cache waits before it follows a store again that went away. */
@@ -157,8 +157,8 @@ export function composeApiServer(given: ApiServerOptions): ApiServer {
     range: serviceRange,
     ...(options.sharesStore ? { store } : {}),
   })
-  const admission = new Admission([
-    ...admissionPlugins(
+  const admission = new Admission(
+    admissionPlugins(
       {
         lookup: lookupIn(cache),
         clock,
@@ -168,25 +168,21 @@ export function composeApiServer(given: ApiServerOptions): ApiServer {
       },
       options.disabledAdmissionPlugins ?? [],
     ),
-    // Last: addresses are handed out only for what everybody else lets pass.
-    allocator,
-  ])
+  )
   const find = objectLookup(cache, store)
   const issuer = new TokenIssuer({ key: pki.serviceAccountKey })
   const tokens = tokenAuthenticator(options, issuer, find)
   const tokenSubresource = new TokenSubresource({ issuer, find, clock, admission })
   const heavy = new HeavyWork({ clock, logger })
-  const writer = new ServiceWriter(
-    {
-      store,
-      cache,
-      clock,
-      admission,
-      maker: new Maker({ heavy, strategyOf: strategyFor }),
-      strategyOf: strategyFor,
-    },
-    allocator,
-  )
+  const writer = new Writer({
+    store,
+    cache,
+    clock,
+    admission,
+    allocators: [allocator],
+    maker: new Maker({ heavy, strategyOf: strategyFor }),
+    strategyOf: strategyFor,
+  })
   const reader = new Reader(store, cache, clock)
   const subresources = new Subresources({ reader, writer, clock, authorizer, nodes: undefined })
   const renderer = new Renderer(heavy)

@@ -4,11 +4,12 @@ import { InternalClient } from '../../src/apiserver/controllers/internal-client.
 import { Admission, type AdmissionPlugin } from '../../src/apiserver/core/admission.ts'
 import { ObjectCache } from '../../src/apiserver/core/object-cache.ts'
 import type { Resource } from '../../src/apiserver/core/resource.ts'
+import type { Allocator } from '../../src/apiserver/core/write/allocator.ts'
 import { createObject } from '../../src/apiserver/core/write/create.ts'
 import { type DeleteOptions, deleteObject } from '../../src/apiserver/core/write/delete.ts'
 import { updateObject } from '../../src/apiserver/core/write/update.ts'
 import type { WriteRequest } from '../../src/apiserver/core/write/write-request.ts'
-import { Writer, type WriterParts } from '../../src/apiserver/core/write/writer.ts'
+import { Writer } from '../../src/apiserver/core/write/writer.ts'
 import { strategyOf } from '../../src/apiserver/kinds/registry.ts'
 import { MemoryStore } from '../../src/apiserver/storage/memory-store.ts'
 import type { Store } from '../../src/apiserver/storage/store.ts'
@@ -47,13 +48,13 @@ type Plugins = (cache: ObjectCache, clock: ManualClock) => AdmissionPlugin[]
 
 interface ObjectServerOptions {
   /** A store and its clock, when several servers share them. */
-  readonly shared?: { readonly store: Store; readonly clock: ManualClock }
-  readonly writerOf?: (parts: WriterParts) => Writer
+  readonly shared?: { readonly store: Store; readonly clock: ManualClock } | undefined
+  readonly allocators?: (cache: ObjectCache, clock: ManualClock) => Allocator[]
 }
 
 export async function startObjectServer(
   plugins: Plugins = () => [],
-  { shared, writerOf = (parts) => new Writer(parts) }: ObjectServerOptions = {},
+  { shared, allocators = () => [] }: ObjectServerOptions = {},
 ): Promise<ObjectServer> {
   const clock = shared?.clock ?? new ManualClock()
   const logger = createLogger({ level: 'fatal', format: 'json', destination: { write: () => {} }, clock })
@@ -62,16 +63,15 @@ export async function startObjectServer(
   await cache.load()
   const stopped = new AbortController()
   const running = cache.run(stopped.signal, () => Promise.resolve())
-  const all = plugins(cache, clock)
-  const parts = {
+  const writer = new Writer({
     store,
     cache,
     clock,
-    admission: new Admission(all),
+    admission: new Admission(plugins(cache, clock)),
+    allocators: allocators(cache, clock),
     maker: inlineMaker,
     strategyOf: ({ apiVersion, kind }: Resource) => strategyOf(apiVersion, kind),
-  }
-  const writer = writerOf(parts)
+  })
   const client = new InternalClient(writer, cache)
   return {
     clock,

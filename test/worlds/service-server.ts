@@ -1,8 +1,6 @@
 /** The middle of an API server that gives Services addresses and ports; several may share a store. */
-
 import { ServiceRange } from '../../src/apiserver/services/ip-range.ts'
 import { ServiceAllocator } from '../../src/apiserver/services/service-allocator.ts'
-import { ServiceWriter } from '../../src/apiserver/services/service-writer.ts'
 import type { Store } from '../../src/apiserver/storage/store.ts'
 import type { ManualClock } from '../../src/runtime/clock.ts'
 import { type ObjectServer, startObjectServer } from './object-server.ts'
@@ -11,20 +9,10 @@ export async function startServiceServer(
   cidr: string,
   shared?: { readonly store: Store; readonly clock: ManualClock },
 ): Promise<ObjectServer> {
-  const allocators: ServiceAllocator[] = []
-  return await startObjectServer(
-    (cache, clock) => {
-      const store = shared === undefined ? {} : { store: shared.store }
-      allocators.push(new ServiceAllocator({ cache, clock, range: new ServiceRange(cidr), ...store }))
-      return allocators
-    },
-    {
-      ...(shared === undefined ? {} : { shared }),
-      writerOf: (parts) => {
-        const [allocator] = allocators
-        if (allocator === undefined) throw new Error('plugins are made before the writer')
-        return new ServiceWriter(parts, allocator)
-      },
-    },
-  )
+  return await startObjectServer(() => [], {
+    shared,
+    allocators: (cache, clock) => [
+      new ServiceAllocator({ cache, clock, range: new ServiceRange(cidr), store: shared?.store }),
+    ],
+  })
 }

@@ -1,8 +1,8 @@
 /**
- * ClusterIPs and node ports of Services, chosen while a Service is admitted. What stored Services have is known from
- * their collection and their locks; what requests under way want is claimed in memory, so no two of them choose the same.
- * That keeps requests on one server apart. Between servers on one store the locks decide, which are written with the
- * Service (`service-writer.ts`): it comes back here for another choice when it was too late.
+ * ClusterIPs and node ports of Services. What stored Services have is known from their collection and their locks; what
+ * requests under way want is claimed in memory, so no two of them choose the same. That keeps requests on one server
+ * apart. Between servers on one store the locks decide, which are committed with the Service: whoever was too late
+ * chooses again.
  */
 
 import type { KubeObject } from '../../kube/objects.ts'
@@ -10,9 +10,10 @@ import { internalError, serviceUnavailable } from '../../kube/status/availabilit
 import { type FieldError, invalidField } from '../../kube/status/field-error.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { placeOf } from '../controllers/controller.ts'
-import type { AdmissionPlugin, AdmissionRequest } from '../core/admission.ts'
+import type { AdmissionRequest } from '../core/admission.ts'
 import type { Item } from '../core/item.ts'
 import type { ObjectCache } from '../core/object-cache.ts'
+import type { AllocationPlan, Allocator, ObjectChange } from '../core/write/allocator.ts'
 import { isHeadless } from '../kinds/core/service-addresses.ts'
 import { dropForeignFields, keepAllocations, nameClusterIps } from '../kinds/core/service-allocations.ts'
 import { type Fields, struct, text, texts } from '../kinds/fields.ts'
@@ -33,11 +34,12 @@ export interface ServiceAllocatorOptions {
   readonly clock: Clock
   readonly range: ServiceRange
   /** Absent when no other server uses the same store. */
-  readonly store?: Store
+  readonly store?: Store | undefined
 }
 
-export class ServiceAllocator implements AdmissionPlugin {
-  readonly name = 'ServiceAllocator'
+export class ServiceAllocator implements Allocator {
+  readonly resource = SERVICES
+  readonly gives = 'addresses or ports'
   readonly #cache: ObjectCache
   readonly #range: ServiceRange
   readonly #locks: ServiceLocks
@@ -55,7 +57,7 @@ export class ServiceAllocator implements AdmissionPlugin {
     this.#store = store
   }
 
-  async admit(admission: AdmissionRequest): Promise<void> {
+  async offer(admission: AdmissionRequest): Promise<void> {
     const request = serviceRequestOf(admission)
     if (request === undefined) return
     this.#follow()
@@ -67,8 +69,7 @@ export class ServiceAllocator implements AdmissionPlugin {
     this.#ports.give(request)
   }
 
-  /** All checks have passed: from here on nobody may take away what was offered. */
-  validate(admission: AdmissionRequest): void {
+  confirm(admission: AdmissionRequest): void {
     const request = serviceRequestOf(admission)
     if (request === undefined || request.dryRun) return
     const { owner, spec } = request
@@ -77,23 +78,30 @@ export class ServiceAllocator implements AdmissionPlugin {
     this.#ports.confirm(request)
   }
 
-  /**
-   * Another server was faster: puts another address or port in place of the lost one. Throws when the client wanted that
-   * very one.
-   */
-  replace(service: KubeObject, owner: string, lost: ServiceClaim): void {
+  plan({ key, before, after }: ObjectChange, timestamp: string): AllocationPlan {
+    const owner = ownerOf(key)
+    const had = claimsOf(before)
+    const plan = this.#locks.plan(owner, had, claimsOf(after), timestamp)
+    if (after === undefined || plan.taken.length === 0) return plan
+    for (const claim of plan.taken) this.#replace(after, owner, claim)
+    // What was picked instead has no lock, and nothing happens in between.
+    return this.#locks.plan(owner, had, claimsOf(after), timestamp)
+  }
+
+  release(key: string, service: KubeObject): void {
+    const owner = ownerOf(key)
+    for (const claim of claimsOf(service)) {
+      if (claim.type === 'address') this.#addresses.release(claim.address, owner)
+      else this.#ports.release(claim.port, owner)
+    }
+  }
+
+  /** Puts another address or port in place of one that another server got; throws when the client wanted that very one. */
+  #replace(service: KubeObject, owner: string, lost: ServiceClaim): void {
     const spec = struct(service, 'spec') ?? {}
     const name = service.metadata?.name ?? ''
     if (lost.type === 'address') this.#replaceAddress(spec, owner, name, lost.address)
     else this.#ports.replace(spec, { owner, name }, lost.port)
-  }
-
-  /** The Service was not stored: what it claimed is for others. */
-  release(owner: string, claims: readonly ServiceClaim[]): void {
-    for (const claim of claims) {
-      if (claim.type === 'address') this.#addresses.release(claim.address, owner)
-      else this.#ports.release(claim.port, owner)
-    }
   }
 
   #replaceAddress(spec: Fields, owner: string, name: string, lost: string): void {
@@ -170,6 +178,11 @@ export class ServiceAllocator implements AdmissionPlugin {
     const isReserved = address === this.#range.first && owner !== kubernetesService
     return isReserved || !this.#isAvailable(address, owner) ? [addressTaken(spec, address)] : []
   }
+}
+
+/** `namespace/name` of a Service. */
+function ownerOf(key: string): string {
+  return key.slice(SERVICES.keyPrefix.length)
 }
 
 /** What the strategy does later, too: only afterwards can be seen what is left to allocate. */

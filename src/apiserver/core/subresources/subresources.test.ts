@@ -44,7 +44,15 @@ describe('Subresources', () => {
     const strategies = {
       strategyOf: (resource: { apiVersion: string; kind: string }) => strategyOf(resource.apiVersion, resource.kind),
     }
-    writer = new Writer({ store, cache, clock, admission: new Admission([]), maker: inlineMaker, ...strategies })
+    writer = new Writer({
+      store,
+      cache,
+      clock,
+      admission: new Admission([]),
+      allocators: [],
+      maker: inlineMaker,
+      ...strategies,
+    })
     reader = new Reader(store, cache, clock)
     connections = []
   })

@@ -42,12 +42,17 @@ async function prepare(writer: Writer, object: KubeObject, request: WriteRequest
   // Before the strategy takes fields away: a plugin must see everything that the client tried to set.
   const asked = writer.admissionRequest(request, 'CREATE', object, undefined)
   await admission.admit(asked, turns)
+  // After admission: things are given out only to what everybody else lets pass.
+  const allocator = writer.allocatorOf(request.resource)
+  await allocator?.offer(asked)
   // A Job makes its selector from the uid.
   own(object, writer.timestamp(), strategy.generation?.initial ?? 0)
   const made = await maker.finish(object, undefined, request, writer.writeContext(request))
   for (const warning of made.warnings) request.warnings.add(warning)
   if (turns.isOver) await turns.next()
-  await admission.validate({ ...asked, object: made.object }, turns)
+  const judged = { ...asked, object: made.object }
+  await admission.validate(judged, turns)
+  allocator?.confirm(judged)
   return made.object
 }
 

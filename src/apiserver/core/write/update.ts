@@ -101,10 +101,15 @@ async function prepare(
   // Before the strategy takes fields away: a plugin must see everything that the client tried to set.
   const asked = writer.admissionRequest(request, 'UPDATE', object, old.object)
   await admission.admit(asked, turns)
+  // After admission: things are given out only to what everybody else lets pass.
+  const allocator = writer.allocatorOf(request.resource)
+  await allocator?.offer(asked)
   const made = await maker.finish(object, old.item, request, writer.writeContext(request))
   for (const warning of made.warnings) request.warnings.add(warning)
   if (turns.isOver) await turns.next()
-  await admission.validate({ ...asked, object: made.object }, turns)
+  const judged = { ...asked, object: made.object }
+  await admission.validate(judged, turns)
+  allocator?.confirm(judged)
   return made.object
 }
 

@@ -16,6 +16,8 @@ import { inOrder } from '../decode-body.ts'
 import { Item, storedValue } from '../item.ts'
 import type { ObjectCache } from '../object-cache.ts'
 import type { Resource } from '../resource.ts'
+import type { Allocator } from './allocator.ts'
+import { commitChange } from './commit-change.ts'
 import type { Maker } from './maker.ts'
 import type { WriteRequest } from './write-request.ts'
 
@@ -25,6 +27,8 @@ export interface WriterParts {
   readonly clock: Clock
   readonly admission: Admission
   readonly maker: Maker
+  /** Those of the resources whose objects have what no two may have; none for all others. */
+  readonly allocators: readonly Allocator[]
   strategyOf(resource: Resource): KindStrategy
 }
 
@@ -35,6 +39,10 @@ export class Writer {
     this.parts = parts
   }
 
+  allocatorOf({ keyPrefix }: Resource): Allocator | undefined {
+    return this.parts.allocators.find(({ resource }) => resource.keyPrefix === keyPrefix)
+  }
+
   /** The present item, at least as new as every write that was answered before. */
   async current(key: string, request: WriteRequest): Promise<Item | undefined> {
     const { cache, store } = this.parts
@@ -43,36 +51,36 @@ export class Writer {
   }
 
   /**
-   * Puts the object under its key if the key still has this revision; undefined when somebody was faster. `value` is what
-   * the store keeps of it, for whoever has printed it already.
+   * Puts the object under its key if the key still has this revision; undefined when somebody was faster. `printed` is
+   * what the store keeps of it, for whoever has printed it already.
    */
   async put(
     key: string,
     object: KubeObject,
     ifRevision: number,
     request: WriteRequest,
-    value = storedValue(object),
+    printed?: Buffer,
   ): Promise<Item | undefined> {
-    if (request.dryRun) return Item.fromEntry({ key, value, createRevision: ifRevision, modRevision: ifRevision })
-    const result = await this.commit(
-      { conditions: [{ key, modRevision: ifRevision }], writes: [{ type: 'put', key, value }] },
-      request,
-    )
-    if (!result.committed) return undefined
-    const { revision } = result
+    if (request.dryRun) {
+      const value = printed ?? storedValue(object)
+      return Item.fromEntry({ key, value, createRevision: ifRevision, modRevision: ifRevision })
+    }
+    const revision = await commitChange(this, { key, ifRevision, after: object, printed }, request)
+    if (revision === undefined) return undefined
     const present = this.parts.cache.collection(request.resource.keyPrefix).get(key)
     // By now somebody else may have written again; the answer is what this request wrote.
     if (present?.revision === revision) return present
+    const value = storedValue(object)
     return Item.fromEntry({ key, value, createRevision: revision, modRevision: revision })
   }
 
   /** True when it is gone; false when somebody was faster. */
   async remove(key: string, ifRevision: number, request: WriteRequest): Promise<boolean> {
     if (request.dryRun) return true
-    const conditions = [{ key, modRevision: ifRevision }]
-    return (await this.commit({ conditions, writes: [{ type: 'delete', key }] }, request)).committed
+    return (await commitChange(this, { key, ifRevision, after: undefined }, request)) !== undefined
   }
 
+  /** Resolves when the store has decided and the cache shows it; throws what a client may be told of a store in trouble. */
   async commit(transaction: Transaction, { signal }: WriteRequest): Promise<TransactionResult> {
     try {
       const result = await this.parts.store.commit(transaction)
