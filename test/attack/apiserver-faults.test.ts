@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { ApiServer } from '../../src/apiserver/api-server.ts'
-import type { Filter, Handler, RequestContext } from '../../src/apiserver/chain/handler.ts'
 import { REPLACEABLE_CONTROLLERS } from '../../src/apiserver/controllers/replaceable.ts'
 import type { Delegate } from '../../src/apiserver/delegation/delegate.ts'
+import type { Filter, Handler, RequestContext } from '../../src/apiserver/request/handler.ts'
 import { MemoryStore } from '../../src/apiserver/storage/memory-store.ts'
 import { readMaterial } from '../../src/kube/client/connection.ts'
 import { loadKubeconfig } from '../../src/kube/client/kubeconfig.ts'
@@ -44,8 +44,8 @@ const planted = vi.hoisted(
 
 const counts = vi.hoisted(() => ({ filters: 0, delegates: 0 }))
 
-vi.mock('../../src/apiserver/chain/handler.ts', async (original) => {
-  const real = await original<typeof import('../../src/apiserver/chain/handler.ts')>()
+vi.mock('../../src/apiserver/request/handler.ts', async (original) => {
+  const real = await original<typeof import('../../src/apiserver/request/handler.ts')>()
   const chain = (filters: readonly Filter[], handler: Handler): Handler => {
     counts.filters = filters.length
     const around = filters.map((filter, index) => (next: Handler) => planted(`filter ${index}`, filter(next)))

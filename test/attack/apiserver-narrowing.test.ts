@@ -4,12 +4,12 @@
  */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { RequestContext } from '../../src/apiserver/chain/handler.ts'
 import { Item } from '../../src/apiserver/core/item.ts'
 import { readCollectionOptions } from '../../src/apiserver/core/list-options.ts'
 import { collectionPrefix, storedResource } from '../../src/apiserver/core/resource.ts'
 import { selectionOf } from '../../src/apiserver/core/selection.ts'
 import { routes } from '../../src/apiserver/delegation/routes.ts'
+import type { RequestContext } from '../../src/apiserver/request/handler.ts'
 import { type ResourceRequest, readRequest } from '../../src/kube/request-info.ts'
 import { matchesFields, parseFieldSelector } from '../../src/kube/selectors/field.ts'
 import { ApiError } from '../../src/kube/status/status.ts'

@@ -1,5 +1,5 @@
 /** The cluster in which admission is compared, and the requests that are compared in it. */
-import type { UserInfo } from '../../src/apiserver/auth/user.ts'
+import type { UserInfo } from '../../src/apiserver/request/user.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
 
 type Change = (object: KubeObject) => void

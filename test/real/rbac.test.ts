@@ -21,7 +21,7 @@ import {
 } from '../../src/apiserver/auth/review.ts'
 import type { AccessReview, ReviewedSubject } from '../../src/apiserver/auth/review-objects.ts'
 import { standardAuthorizer } from '../../src/apiserver/auth/standard-authorizer.ts'
-import { MASTERS_GROUP, type UserInfo } from '../../src/apiserver/auth/user.ts'
+import { MASTERS_GROUP, type UserInfo } from '../../src/apiserver/request/user.ts'
 import { KubeClient } from '../../src/kube/client/client.ts'
 import type { HeaderList } from '../../src/kube/client/credentials.ts'
 import { loadKubeconfig } from '../../src/kube/client/kubeconfig.ts'

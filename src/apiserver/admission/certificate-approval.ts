@@ -1,8 +1,8 @@
 /** Approving a certificate takes the verb `approve` on its signer, besides access to the request. */
 import { goQuote } from '../../kube/status/go-text.ts'
-import type { Authorizer } from '../auth/authorizer.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../core/admission.ts'
 import { struct, text } from '../kinds/fields.ts'
+import type { Authorizer } from '../request/authorizer.ts'
 import { SIGNING_REQUESTS } from './lookup.ts'
 import { concerns, refusal } from './refusal.ts'
 import { maySigner } from './signer-permission.ts'

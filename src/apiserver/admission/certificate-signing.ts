@@ -1,9 +1,9 @@
 /** Issuing a certificate, or failing to, takes the verb `sign` on its signer, besides access to the status. */
 import { goQuote } from '../../kube/status/go-text.ts'
-import type { Authorizer } from '../auth/authorizer.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../core/admission.ts'
 import { sameValue } from '../kinds/equality.ts'
 import { struct, text } from '../kinds/fields.ts'
+import type { Authorizer } from '../request/authorizer.ts'
 import { SIGNING_REQUESTS } from './lookup.ts'
 import { concerns, refusal } from './refusal.ts'
 import { maySigner } from './signer-permission.ts'

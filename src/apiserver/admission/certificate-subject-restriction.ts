@@ -1,8 +1,8 @@
 /** No certificate of the client signer makes its holder an administrator that RBAC cannot bind. */
 import { attributeValues } from '../../identity/distinguished-name.ts'
-import { MASTERS_GROUP } from '../auth/user.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../core/admission.ts'
 import { struct, text } from '../kinds/fields.ts'
+import { MASTERS_GROUP } from '../request/user.ts'
 import { SIGNING_REQUESTS } from './lookup.ts'
 import { concernsObject, refusal } from './refusal.ts'
 import { requestedSubject } from './requested-subject.ts'

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { admissionRequest, World } from '../../../test/worlds/admission-world.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { ManualClock } from '../../runtime/clock.ts'
-import { type Authorizer, NO_OPINION, NO_RULES } from '../auth/authorizer.ts'
 import { EscalationCheck } from '../auth/rbac/escalation.ts'
 import { RbacView } from '../auth/rbac/view.ts'
 import { Admission } from '../core/admission.ts'
+import { type Authorizer, NO_OPINION, NO_RULES } from '../request/authorizer.ts'
 import { admissionPlugins } from './plugins.ts'
 
 const nobodyMay: Authorizer = { authorize: () => NO_OPINION, rulesFor: () => NO_RULES }

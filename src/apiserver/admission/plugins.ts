@@ -1,8 +1,8 @@
 /** The admission plugins in the order of a kube-apiserver: a plugin sees what those before it made of the object. */
 import type { Clock } from '../../runtime/clock.ts'
-import type { Authorizer } from '../auth/authorizer.ts'
 import type { EscalationCheck } from '../auth/rbac/escalation.ts'
 import type { AdmissionPlugin } from '../core/admission.ts'
+import type { Authorizer } from '../request/authorizer.ts'
 import { CertificateApproval } from './certificate-approval.ts'
 import { CertificateSigning } from './certificate-signing.ts'
 import { CertificateSubjectRestriction } from './certificate-subject-restriction.ts'

@@ -1,6 +1,6 @@
 /** Who may approve or sign is decided for each signer: by its name, or for all signers of its domain. */
-import type { Authorizer } from '../auth/authorizer.ts'
-import type { UserInfo } from '../auth/user.ts'
+import type { Authorizer } from '../request/authorizer.ts'
+import type { UserInfo } from '../request/user.ts'
 
 export function maySigner(authorizer: Authorizer, user: UserInfo, verb: 'approve' | 'sign', signer: string): boolean {
   const [domain = ''] = signer.split('/')

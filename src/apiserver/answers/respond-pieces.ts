@@ -8,7 +8,7 @@ import { drained } from '../../http/body/drained.ts'
 import type { ResponseHeaders, ResponseStream } from '../../http/server/exchange.ts'
 import { COMPRESSION_THRESHOLD_BYTES } from '../../kube/compression.ts'
 import type { Turns } from '../../runtime/turns.ts'
-import type { RequestContext } from '../chain/handler.ts'
+import type { RequestContext } from '../request/handler.ts'
 import { compressedHeaders, GZIP_LEVEL, respond, respondStream, wantsGzip } from './respond.ts'
 
 /** About as much as a socket takes at once, and as much as makes compression worth it. */

@@ -9,7 +9,7 @@ import { negotiateErrorOutput } from '../../kube/negotiation.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { MEDIA_TYPES } from '../../kube/representation.ts'
 import { toHttp } from '../../kube/status/to-http.ts'
-import type { RequestContext } from '../chain/handler.ts'
+import type { RequestContext } from '../request/handler.ts'
 import { encodeBody } from './encode-body.ts'
 
 /** All warnings of one response together; beyond it each is cut to `MAX_CUT_WARNING_CHARACTERS`. */

@@ -3,7 +3,7 @@ import { RequestHeaders } from '../../http/server/exchange.ts'
 import { parseRequestInfo } from '../../kube/request-info.ts'
 import { badRequest } from '../../kube/status/request-errors.ts'
 import type { ApiError } from '../../kube/status/status.ts'
-import type { RequestContext } from '../chain/handler.ts'
+import type { RequestContext } from '../request/handler.ts'
 import { auditEvent } from './event.ts'
 
 const alice = { name: 'alice', uid: 'u1', groups: ['g'], extra: { e: ['1'] } }

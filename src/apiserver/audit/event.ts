@@ -5,8 +5,8 @@
 import { presentFields } from '../../kube/present-fields.ts'
 import type { RequestInfo } from '../../kube/request-info.ts'
 import type { Status } from '../../kube/status/status.ts'
-import type { UserInfo } from '../auth/user.ts'
-import type { RequestContext } from '../chain/handler.ts'
+import type { RequestContext } from '../request/handler.ts'
+import type { UserInfo } from '../request/user.ts'
 
 /** A request that has only arrived is not told: everything worth knowing comes with its answer. */
 export type AuditStage = 'ResponseStarted' | 'ResponseComplete'

@@ -1,6 +1,6 @@
 /** One way of proving who calls. */
 import type { Exchange } from '../../http/server/exchange.ts'
-import type { UserInfo } from './user.ts'
+import type { UserInfo } from '../request/user.ts'
 
 export type Authentication =
   | { readonly outcome: 'known'; readonly user: UserInfo }

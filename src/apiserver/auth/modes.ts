@@ -1,5 +1,5 @@
 /** The ways of deciding that `--authorization-mode` names, each one an authorizer. */
-import { ALLOWED, type Authorizer, NO_RULES, noOpinion } from './authorizer.ts'
+import { ALLOWED, type Authorizer, NO_RULES, noOpinion } from '../request/authorizer.ts'
 import type { AuthorizationMode } from './mode-names.ts'
 import { NodeAuthorizer } from './node/authorizer.ts'
 import type { NodeGraph } from './node/graph.ts'

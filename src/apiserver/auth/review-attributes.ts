@@ -3,9 +3,9 @@ import { type FieldTerm, fieldSelector, formatFieldSelector, parseFieldSelector 
 import { formatLabelSelector, labelSelectorFromObject, parseLabelSelector } from '../../kube/selectors/label.ts'
 import { badRequest } from '../../kube/status/request-errors.ts'
 import { ApiError } from '../../kube/status/status.ts'
-import type { Attributes } from './authorizer.ts'
+import type { Attributes } from '../request/authorizer.ts'
+import type { UserInfo } from '../request/user.ts'
 import type { ReviewedAccess, ReviewedResource, SelectorAttributes, SelectorRequirement } from './review-objects.ts'
-import type { UserInfo } from './user.ts'
 
 export interface Question {
   readonly attributes: Attributes

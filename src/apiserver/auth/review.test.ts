@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Attributes, type Authorizer, type Decision, NO_RULES } from './authorizer.ts'
+import { type Attributes, type Authorizer, type Decision, NO_RULES } from '../request/authorizer.ts'
+import type { UserInfo } from '../request/user.ts'
 import {
   reviewLocalSubjectAccess,
   reviewSelfSubjectAccess,
@@ -7,7 +8,6 @@ import {
   reviewSubjectAccess,
 } from './review.ts'
 import type { ReviewedResource } from './review-objects.ts'
-import type { UserInfo } from './user.ts'
 
 const ann: UserInfo = { name: 'ann', uid: '1', groups: ['g'], extra: { k: ['v'] } }
 

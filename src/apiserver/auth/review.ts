@@ -3,7 +3,8 @@ import type { KubeObject } from '../../kube/objects.ts'
 import type { FieldError } from '../../kube/status/field-error.ts'
 import { badRequest } from '../../kube/status/request-errors.ts'
 import { invalid } from '../../kube/status/resource-errors.ts'
-import { type Authorizer, joinErrors, type PolicyRule } from './authorizer.ts'
+import { type Authorizer, joinErrors, type PolicyRule } from '../request/authorizer.ts'
+import type { UserInfo } from '../request/user.ts'
 import { questionOf } from './review-attributes.ts'
 import {
   type AccessReview,
@@ -18,7 +19,6 @@ import {
   selfSubjectAccessReviewErrors,
   subjectAccessReviewErrors,
 } from './review-validation.ts'
-import type { UserInfo } from './user.ts'
 
 export function reviewSubjectAccess(review: AccessReview, authorizer: Authorizer): KubeObject {
   refuse(subjectAccessReviewErrors(review))

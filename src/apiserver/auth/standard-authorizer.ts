@@ -1,9 +1,9 @@
 /** The authorization of an API server: its modes in the given order, behind what is always open. */
-import type { Authorizer } from './authorizer.ts'
+import type { Authorizer } from '../request/authorizer.ts'
+import { MASTERS_GROUP } from '../request/user.ts'
 import { type AuthorizationMode, DEFAULT_AUTHORIZATION_MODES } from './mode-names.ts'
 import { authorizerOf, type Policy } from './modes.ts'
 import { PathAuthorizer, PrivilegedGroupAuthorizer, UnionAuthorizer } from './union.ts'
-import { MASTERS_GROUP } from './user.ts'
 
 export interface StandardAuthorizerOptions extends Policy {
   readonly modes?: readonly AuthorizationMode[]

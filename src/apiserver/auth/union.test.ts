@@ -1,10 +1,17 @@
 import { expect, it } from 'vitest'
-import { type Attributes, type Authorizer, type Decision, NO_RULES, noOpinion, type RuleListing } from './authorizer.ts'
+import {
+  type Attributes,
+  type Authorizer,
+  type Decision,
+  NO_RULES,
+  noOpinion,
+  type RuleListing,
+} from '../request/authorizer.ts'
+import { anonymousUser, MASTERS_GROUP } from '../request/user.ts'
 import { NodeGraph } from './node/graph.ts'
 import { RbacView } from './rbac/view.ts'
 import { standardAuthorizer } from './standard-authorizer.ts'
 import { PathAuthorizer, UnionAuthorizer } from './union.ts'
-import { anonymousUser, MASTERS_GROUP } from './user.ts'
 
 function fixed(decision: Decision, listing: RuleListing = NO_RULES): Authorizer {
   return { authorize: () => decision, rulesFor: () => listing }

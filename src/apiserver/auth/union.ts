@@ -8,8 +8,8 @@ import {
   NO_RULES,
   noOpinion,
   type RuleListing,
-} from './authorizer.ts'
-import type { UserInfo } from './user.ts'
+} from '../request/authorizer.ts'
+import type { UserInfo } from '../request/user.ts'
 
 /** When nobody decides, the reasons of all are the reason, one a line. */
 export class UnionAuthorizer implements Authorizer {

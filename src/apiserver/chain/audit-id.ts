@@ -1,7 +1,7 @@
 /** Gives every request an id that the response and the audit log carry; a client may bring its own. */
 import { randomUUID } from 'node:crypto'
 import { legalHeaderValue } from '../../http/server/legal-headers.ts'
-import type { Filter } from './handler.ts'
+import type { Filter } from '../request/handler.ts'
 
 /** Longer ids are cut, so that a client cannot blow up the log. kube-apiserver cuts them there too, and sends back the whole. */
 const MAX_AUDIT_ID_CHARACTERS = 64

@@ -6,7 +6,7 @@ import { isLongRunning } from '../../kube/request-info.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Audit } from '../audit/audit.ts'
 import { type AuditStage, auditEvent } from '../audit/event.ts'
-import type { Filter, RequestContext } from './handler.ts'
+import type { Filter, RequestContext } from '../request/handler.ts'
 
 export function withAuditLog(audit: Audit, clock: Clock): Filter {
   const record = (context: RequestContext, stage: AuditStage): void =>

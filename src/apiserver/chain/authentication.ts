@@ -5,8 +5,8 @@
 
 import { unauthorized } from '../../kube/status/request-errors.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
-import { AUTHENTICATED_GROUP, anonymousUser, type UserInfo } from '../auth/user.ts'
-import type { Filter, RequestContext } from './handler.ts'
+import type { Filter, RequestContext } from '../request/handler.ts'
+import { AUTHENTICATED_GROUP, anonymousUser, type UserInfo } from '../request/user.ts'
 
 export interface AuthenticationOptions {
   readonly authenticators: readonly Authenticator[]

@@ -2,9 +2,9 @@
 
 import type { RequestInfo } from '../../kube/request-info.ts'
 import { accessDenied } from '../../kube/status/access-denied.ts'
-import type { Attributes, Authorizer, Decision } from '../auth/authorizer.ts'
-import type { UserInfo } from '../auth/user.ts'
-import type { Filter } from './handler.ts'
+import type { Attributes, Authorizer, Decision } from '../request/authorizer.ts'
+import type { Filter } from '../request/handler.ts'
+import type { UserInfo } from '../request/user.ts'
 
 export interface AuthorizationOptions {
   readonly authorizer: Authorizer

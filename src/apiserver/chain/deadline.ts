@@ -8,7 +8,7 @@ import { isLongRunning } from '../../kube/request-info.ts'
 import { timeout } from '../../kube/status/availability-errors.ts'
 import { badRequest } from '../../kube/status/request-errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Filter, RequestContext } from './handler.ts'
+import type { Filter, RequestContext } from '../request/handler.ts'
 
 /** What a client that waits for an answer can bear, and what API servers grant. */
 const MAX_REQUEST_MS = 60_000

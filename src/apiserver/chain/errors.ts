@@ -6,7 +6,7 @@
 import { ApiError } from '../../kube/status/status.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { respondError } from '../answers/respond.ts'
-import type { Filter, RequestContext } from './handler.ts'
+import type { Filter, RequestContext } from '../request/handler.ts'
 
 export function withErrorResponses(logger: Logger): Filter {
   return (next) => async (context) => {

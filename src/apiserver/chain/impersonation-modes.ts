@@ -5,8 +5,8 @@
  */
 import { NODES_GROUP } from '../../identity/node-name.ts'
 import { NODE_NAME_EXTRA, serviceAccountGroups, serviceAccountOf } from '../auth/tokens/service-account-user.ts'
-import { MASTERS_GROUP, type UserInfo } from '../auth/user.ts'
 import { dnsSubdomain } from '../kinds/names.ts'
+import { MASTERS_GROUP, type UserInfo } from '../request/user.ts'
 
 /** What of an identity is asked of the policy, as if it were an object. */
 export interface Part {

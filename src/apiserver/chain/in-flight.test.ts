@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseRequestInfo } from '../../kube/request-info.ts'
-import { MASTERS_GROUP } from '../auth/user.ts'
-import type { RequestContext } from './handler.ts'
+import type { RequestContext } from '../request/handler.ts'
+import { MASTERS_GROUP } from '../request/user.ts'
 import { MAX_WRITES_IN_FLIGHT, withInFlightLimits } from './in-flight.ts'
 
 /** Requests that stay under way until the test lets them go. */

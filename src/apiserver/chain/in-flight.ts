@@ -6,9 +6,9 @@
 
 import { isLongRunning } from '../../kube/request-info.ts'
 import { tooManyRequests } from '../../kube/status/availability-errors.ts'
-import { MASTERS_GROUP } from '../auth/user.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
-import type { Filter, RequestContext } from './handler.ts'
+import type { Filter, RequestContext } from '../request/handler.ts'
+import { MASTERS_GROUP } from '../request/user.ts'
 
 /** The numbers of a kube-apiserver without priority and fairness. */
 const MAX_READS_IN_FLIGHT = 400

@@ -1,7 +1,7 @@
 /** Reads what the request is about; everything after decides on this reading and never on the target itself. */
 import { readRequest } from '../../kube/request-info.ts'
 import { badRequest } from '../../kube/status/request-errors.ts'
-import type { Filter } from './handler.ts'
+import type { Filter } from '../request/handler.ts'
 
 export const withRequestInfo: Filter = (next) => async (context) => {
   const { method, target } = context.exchange

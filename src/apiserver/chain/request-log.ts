@@ -1,7 +1,7 @@
 /** One line in the log for each request that has ended, for those who look for a fault; the audit log is for the others. */
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { Filter, RequestContext } from './handler.ts'
+import type { Filter, RequestContext } from '../request/handler.ts'
 
 export function withRequestLog(logger: Logger, clock: Clock): Filter {
   return (next) => async (context) => {

@@ -7,7 +7,6 @@ import { splitApiVersion } from '../../kube/schema/catalogue.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../kube/status/predicates.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { Turns } from '../../runtime/turns.ts'
-import { MASTERS_GROUP, type UserInfo } from '../auth/user.ts'
 import type { Item } from '../core/item.ts'
 import type { ObjectCache } from '../core/object-cache.ts'
 import { collectionPrefix, keyOf, type Resource, storedResource } from '../core/resource.ts'
@@ -16,6 +15,7 @@ import { type DeleteOptions, deleteObject } from '../core/write/delete.ts'
 import { updateObject } from '../core/write/update.ts'
 import type { WriteRequest } from '../core/write/write-request.ts'
 import type { Writer } from '../core/write/writer.ts'
+import { MASTERS_GROUP, type UserInfo } from '../request/user.ts'
 
 const INTERNAL_USER: UserInfo = { name: 'system:apiserver', uid: '', groups: [MASTERS_GROUP], extra: {} }
 

@@ -9,14 +9,14 @@ import { joinGroupVersion } from '../../kube/schema/catalogue.ts'
 import { findKind } from '../../kube/schema/schema.ts'
 import { methodNotSupported } from '../../kube/status/resource-errors.ts'
 import { respond } from '../answers/respond.ts'
-import type { Authorizer } from '../auth/authorizer.ts'
 import {
   reviewLocalSubjectAccess,
   reviewSelfSubjectAccess,
   reviewSelfSubjectRules,
   reviewSubjectAccess,
 } from '../auth/review.ts'
-import type { RequestContext } from '../chain/handler.ts'
+import type { Authorizer } from '../request/authorizer.ts'
+import type { RequestContext } from '../request/handler.ts'
 import { inOrder, readQuestion } from './decode-body.ts'
 import type { Renderer } from './renderer.ts'
 

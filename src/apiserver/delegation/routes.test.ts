@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseRequestInfo } from '../../kube/request-info.ts'
 import { ApiError } from '../../kube/status/status.ts'
-import type { RequestContext } from '../chain/handler.ts'
+import type { RequestContext } from '../request/handler.ts'
 import { routes } from './routes.ts'
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']

@@ -11,7 +11,7 @@
  */
 import type { KubeObject } from '../../kube/objects.ts'
 import type { FieldError } from '../../kube/status/field-error.ts'
-import type { UserInfo } from '../auth/user.ts'
+import type { UserInfo } from '../request/user.ts'
 
 export interface WriteContext {
   readonly nowMs: number

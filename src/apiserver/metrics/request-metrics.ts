@@ -5,7 +5,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { RequestInfo } from '../../kube/request-info.ts'
 import type { RequestQuery } from '../../kube/request-query.ts'
-import type { RequestContext } from '../chain/handler.ts'
+import type { RequestContext } from '../request/handler.ts'
 import { REQUEST_LABEL_NAMES, type RequestLabels, requestLabels } from './request-labels.ts'
 
 /** kube-apiserver's own, so that queries over both make sense. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type AdmissionQuestion, admissionRequest, World } from '../../../../test/worlds/admission-world.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
-import { ALLOWED, type Authorizer, NO_OPINION, NO_RULES } from '../../auth/authorizer.ts'
+import { ALLOWED, type Authorizer, NO_OPINION, NO_RULES } from '../../request/authorizer.ts'
 import { forbiddenLabelChanges } from './node-labels.ts'
 import { NodeRestriction } from './node-restriction.ts'
 

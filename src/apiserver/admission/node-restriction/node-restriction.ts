@@ -5,10 +5,10 @@
 import { commonName } from '../../../identity/distinguished-name.ts'
 import { goQuote } from '../../../kube/status/go-text.ts'
 import type { GroupResource } from '../../../kube/status/group-names.ts'
-import type { Authorizer } from '../../auth/authorizer.ts'
 import { nodeNameOf } from '../../auth/node/identity.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../../core/admission.ts'
 import { struct, text } from '../../kinds/fields.ts'
+import type { Authorizer } from '../../request/authorizer.ts'
 import {
   CLAIMS,
   CSI_NODES,

@@ -1,9 +1,9 @@
 /** A kubelet gets tokens only for pods on its node, bound to them, and only for audiences that the pod itself names. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { goQuote } from '../../../kube/status/go-text.ts'
-import { type Authorizer, joinErrors } from '../../auth/authorizer.ts'
 import type { AdmissionRequest } from '../../core/admission.ts'
 import { type Fields, struct, structs, text, texts } from '../../kinds/fields.ts'
+import { type Authorizer, joinErrors } from '../../request/authorizer.ts'
 import { CLAIMS, CSI_DRIVERS, missing, missingText, type ObjectLookup, PODS, VOLUMES } from '../lookup.ts'
 import { earlyRefusal } from '../refusal.ts'
 

@@ -1,6 +1,6 @@
 /** Extra attributes of a user in headers, `X-Remote-Extra-Key: value`. Keys are percent-encoded where a name cannot hold them. */
 import type { RequestHeaders } from '../../../http/server/exchange.ts'
-import type { UserInfo } from '../user.ts'
+import type { UserInfo } from '../../request/user.ts'
 import { headerText } from './header-text.ts'
 
 /** Two headers may name one key, in two spellings. */

@@ -1,7 +1,7 @@
 /** Tokens from a file: `token,user,uid,"group1,group2"` a line, as kube-apiserver's --token-auth-file has it. */
 import { createHash } from 'node:crypto'
+import type { UserInfo } from '../../request/user.ts'
 import { SetupError } from '../../setup-error.ts'
-import type { UserInfo } from '../user.ts'
 
 export class StaticTokens {
   /** By the hash of the token: looking up a hash tells an attacker nothing by its time. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Attributes } from '../authorizer.ts'
-import { anonymousUser, type UserInfo } from '../user.ts'
+import type { Attributes } from '../../request/authorizer.ts'
+import { anonymousUser, type UserInfo } from '../../request/user.ts'
 import { NodeAuthorizer } from './authorizer.ts'
 import { NodeGraph } from './graph.ts'
 

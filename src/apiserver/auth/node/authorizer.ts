@@ -15,10 +15,10 @@ import {
   type PolicyRule,
   type ResourceAttributes,
   type RuleListing,
-} from '../authorizer.ts'
+} from '../../request/authorizer.ts'
+import type { UserInfo } from '../../request/user.ts'
 import { NODE_RULES } from '../rbac/bootstrap-component-roles.ts'
 import { ruleAllows } from '../rbac/rule-match.ts'
-import type { UserInfo } from '../user.ts'
 import type { NodeGraph } from './graph.ts'
 import { nodeNameOf } from './identity.ts'
 import { authorizeCsiNode, authorizeLease, authorizeNodeObject, selectsNode } from './own-objects.ts'

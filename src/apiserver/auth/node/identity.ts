@@ -1,5 +1,5 @@
 /** Which node a user is, if any: kubelets carry their node in their name, and a group that says they are kubelets. */
-import type { UserInfo } from '../user.ts'
+import type { UserInfo } from '../../request/user.ts'
 
 const NODES_GROUP = 'system:nodes'
 const NODE_USER_PREFIX = 'system:node:'

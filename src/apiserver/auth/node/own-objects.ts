@@ -1,7 +1,7 @@
 /** The objects that carry a node's own name (Node, Lease, CSINode), and lists narrowed to one node. */
 import { parseFieldSelector } from '../../../kube/selectors/field.ts'
 import { ApiError } from '../../../kube/status/status.ts'
-import { ALLOWED, type Decision, NO_OPINION, noOpinion, type ResourceAttributes } from '../authorizer.ts'
+import { ALLOWED, type Decision, NO_OPINION, noOpinion, type ResourceAttributes } from '../../request/authorizer.ts'
 
 const NODE_LEASE_NAMESPACE = 'kube-node-lease'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { PolicyRule } from '../authorizer.ts'
+import type { PolicyRule } from '../../request/authorizer.ts'
 import { aggregatedRules, staleAggregations } from './aggregation.ts'
 import { defaultPolicy } from './bootstrap-policy.ts'
 import { type ClusterRole, nameOf } from './objects.ts'

@@ -2,7 +2,7 @@
 import { type LabelSelectorObject, labelSelectorFromObject, matchesLabels } from '../../../kube/selectors/label.ts'
 import { ApiError } from '../../../kube/status/status.ts'
 import { finished, type Steps } from '../../../runtime/steps.ts'
-import type { PolicyRule } from '../authorizer.ts'
+import type { PolicyRule } from '../../request/authorizer.ts'
 import { type ClusterRole, completeRule, nameOf } from './objects.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Attributes } from '../authorizer.ts'
-import type { UserInfo } from '../user.ts'
+import type { Attributes } from '../../request/authorizer.ts'
+import type { UserInfo } from '../../request/user.ts'
 import { LISTED_VALUE_CHARACTERS, MAX_LISTED_CHARACTERS, MAX_TOLD_ROLES, RbacAuthorizer } from './authorizer.ts'
 import { MAX_COMPARISONS_OF_REQUEST } from './comparisons.ts'
 import { RbacView } from './view.ts'

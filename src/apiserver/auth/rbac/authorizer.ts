@@ -9,8 +9,8 @@ import {
   noOpinion,
   type PolicyRule,
   type RuleListing,
-} from '../authorizer.ts'
-import type { UserInfo } from '../user.ts'
+} from '../../request/authorizer.ts'
+import type { UserInfo } from '../../request/user.ts'
 import { matchingSubject } from './binding-index.ts'
 import { Comparisons, MAX_COMPARISONS_OF_REQUEST, TooManyComparisonsError } from './comparisons.ts'
 import { grantsOf } from './grants.ts'

@@ -1,6 +1,6 @@
 /** The default policy as objects: what a fresh API server writes into its store before anybody can do anything. */
 import type { ObjectMeta } from '../../../kube/objects.ts'
-import type { PolicyRule } from '../authorizer.ts'
+import type { PolicyRule } from '../../request/authorizer.ts'
 import { CLUSTER_BINDINGS, type DefaultBinding, NAMESPACED_BINDINGS, subjects } from './bootstrap-bindings.ts'
 import { CERTIFICATE_RULES, COMPONENT_RULES, NODE_RULES } from './bootstrap-component-roles.ts'
 import { NAMESPACED_RULES } from './bootstrap-namespaced.ts'

@@ -1,5 +1,5 @@
 /** The shorthand in which the default policy is written down: lists are words in a string, the core group is `core`. */
-import type { PolicyRule } from '../authorizer.ts'
+import type { PolicyRule } from '../../request/authorizer.ts'
 
 export const AUTO_UPDATE_ANNOTATION = 'rbac.authorization.kubernetes.io/autoupdate'
 

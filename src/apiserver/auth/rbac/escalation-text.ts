@@ -1,7 +1,7 @@
 /** The sentence that refuses an escalation, with the missing permissions gathered and sorted as the API server does. */
 import { goQuote } from '../../../kube/status/go-text.ts'
-import { joinErrors, type PolicyRule } from '../authorizer.ts'
-import type { UserInfo } from '../user.ts'
+import { joinErrors, type PolicyRule } from '../../request/authorizer.ts'
+import type { UserInfo } from '../../request/user.ts'
 import { RBAC_GROUP, type RoleRef } from './objects.ts'
 
 /** Of the missing permissions and of the roles that were not found, each: who reads more than a page of either? */

@@ -1,6 +1,6 @@
 /** From a user to the rules that apply: through the bindings of the cluster first, then through those of a namespace. */
-import type { PolicyRule } from '../authorizer.ts'
-import type { UserInfo } from '../user.ts'
+import type { PolicyRule } from '../../request/authorizer.ts'
+import type { UserInfo } from '../../request/user.ts'
 import { type Binding, namespaceOf, type RoleRef } from './objects.ts'
 import type { RbacSource } from './view.ts'
 

@@ -1,6 +1,6 @@
 /** The rules that somebody holds, in order of what they are about: only few of them have to be held against another rule. */
 import type { Steps } from '../../../runtime/steps.ts'
-import type { PolicyRule } from '../authorizer.ts'
+import type { PolicyRule } from '../../request/authorizer.ts'
 import type { Comparisons } from './comparisons.ts'
 import { type CompleteRule, completeRule } from './objects.ts'
 import { pathCovers } from './rule-match.ts'

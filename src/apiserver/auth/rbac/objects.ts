@@ -1,7 +1,7 @@
 /** The four kinds of RBAC policy, as far as authorization reads them; everything else in the objects is left alone. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import type { LabelSelectorObject } from '../../../kube/selectors/label.ts'
-import type { PolicyRule } from '../authorizer.ts'
+import type { PolicyRule } from '../../request/authorizer.ts'
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io'
 export const RBAC_API_VERSION = `${RBAC_GROUP}/v1`

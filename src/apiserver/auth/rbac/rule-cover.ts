@@ -1,6 +1,6 @@
 /** Whether the rules somebody holds include other rules, and which single permissions are missing. */
 import { finished, type Steps } from '../../../runtime/steps.ts'
-import type { PolicyRule } from '../authorizer.ts'
+import type { PolicyRule } from '../../request/authorizer.ts'
 import { Comparisons } from './comparisons.ts'
 import { HeldRules } from './held-rules.ts'
 import { type CompleteRule, completeRule } from './objects.ts'

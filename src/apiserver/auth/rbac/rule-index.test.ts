@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { Attributes, PolicyRule } from '../authorizer.ts'
+import type { Attributes, PolicyRule } from '../../request/authorizer.ts'
 import { Comparisons } from './comparisons.ts'
 import { indexRules, MIN_INDEXED_RULES, rulesAllow } from './rule-index.ts'
 import { ruleAllows } from './rule-match.ts'

@@ -2,7 +2,7 @@
  * Whether any rule of a role lets a request pass. A role with thousands of rules would take each request milliseconds, and a
  * user may have many such roles: their rules are put in order, once, by what they are about.
  */
-import type { Attributes, PolicyRule } from '../authorizer.ts'
+import type { Attributes, PolicyRule } from '../../request/authorizer.ts'
 import type { Comparisons } from './comparisons.ts'
 import { ruleAllows } from './rule-match.ts'
 

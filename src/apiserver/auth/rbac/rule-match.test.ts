@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { Attributes, PolicyRule, ResourceAttributes } from '../authorizer.ts'
-import { anonymousUser } from '../user.ts'
+import type { Attributes, PolicyRule, ResourceAttributes } from '../../request/authorizer.ts'
+import { anonymousUser } from '../../request/user.ts'
 import { ruleAllows } from './rule-match.ts'
 
 function request(verb: string, resource: string, name = '', apiGroup = ''): ResourceAttributes {

@@ -1,5 +1,5 @@
 /** Whether a single rule lets a request pass. A star stands for a whole word, or for the end of a path. */
-import type { Attributes, PolicyRule } from '../authorizer.ts'
+import type { Attributes, PolicyRule } from '../../request/authorizer.ts'
 import { hasWord } from './word-list.ts'
 
 export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {

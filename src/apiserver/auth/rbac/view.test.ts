@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { UserInfo } from '../user.ts'
+import type { UserInfo } from '../../request/user.ts'
 import { type Binding, nameOf, type Subject } from './objects.ts'
 import { RbacView } from './view.ts'
 

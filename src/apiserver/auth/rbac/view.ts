@@ -1,6 +1,6 @@
 /** The policy in memory: roles by name, bindings by subject, kept current by whoever watches the four resources. */
 import type { KubeObject } from '../../../kube/objects.ts'
-import type { UserInfo } from '../user.ts'
+import type { UserInfo } from '../../request/user.ts'
 import { BindingIndex } from './binding-index.ts'
 import { type Binding, type ClusterRole, nameOf, namespaceOf, type RbacResource, type Role } from './objects.ts'
 import { indexRules } from './rule-index.ts'

@@ -1,7 +1,7 @@
 /** What all JWTs of one issuer have in common: the signature, and whom they are for. */
 import type { KeyObject } from 'node:crypto'
 import { goQuote } from '../../../kube/status/go-text.ts'
-import type { UserInfo } from '../user.ts'
+import type { UserInfo } from '../../request/user.ts'
 import { type JsonObject, readAudiences } from './claims.ts'
 import { parseToken, type SignatureCheck, SignatureVerifier, type UnverifiedToken } from './signed-token.ts'
 import {

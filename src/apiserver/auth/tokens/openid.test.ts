@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { RequestHeaders, type ResponseHeaders } from '../../../http/server/exchange.ts'
 import { jwtKeyId } from '../../../identity/jwk.ts'
 import { generateKeys, type KeyPair } from '../../../identity/keys.ts'
-import type { RequestContext } from '../../chain/handler.ts'
+import type { RequestContext } from '../../request/handler.ts'
 import { DEFAULT_ISSUER } from './issuer.ts'
 import { JWKS_PATH, OPENID_CONFIGURATION_PATH, openIdHandler } from './openid.ts'
 

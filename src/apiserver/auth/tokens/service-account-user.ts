@@ -1,6 +1,6 @@
 /** The user that a ServiceAccount is to the API. */
 import { dnsLabel, dnsSubdomain } from '../../kinds/names.ts'
-import type { UserInfo } from '../user.ts'
+import type { UserInfo } from '../../request/user.ts'
 import type { BoundObjects, ClaimedObject } from './claims.ts'
 
 const SERVICE_ACCOUNTS_GROUP = 'system:serviceaccounts'

@@ -1,5 +1,5 @@
 /** Whoever can tell the owner of a bearer token. */
-import type { UserInfo } from '../user.ts'
+import type { UserInfo } from '../../request/user.ts'
 
 export type TokenAuthentication =
   /** `audiences` are those of the asked ones that the token is for; never empty. */

@@ -1,7 +1,7 @@
 /** Answers TokenReviews: whose token is this, and is it for me? */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { badRequest } from '../../../kube/status/request-errors.ts'
-import { AUTHENTICATED_GROUP, type UserInfo } from '../user.ts'
+import { AUTHENTICATED_GROUP, type UserInfo } from '../../request/user.ts'
 import type { TokenAuthentication, TokenAuthenticator } from './token-authenticator.ts'
 import { whyNot } from './union-tokens.ts'
 

@@ -7,11 +7,11 @@ import type { ResourceRequest } from '../../../kube/request-info.ts'
 import { findKind } from '../../../kube/schema/schema.ts'
 import { encodeBody } from '../../answers/encode-body.ts'
 import { respond } from '../../answers/respond.ts'
-import type { RequestContext } from '../../chain/handler.ts'
 import type { Admission, AdmissionRequest } from '../../core/admission.ts'
 import { type ExpectedKind, inOrder, readQuestion } from '../../core/decode-body.ts'
 import { storedResource } from '../../core/resource.ts'
 import { readDryRun } from '../../core/write/write-options.ts'
+import type { RequestContext } from '../../request/handler.ts'
 import { answerTokenRequest, type TokenRequestParts } from './token-request.ts'
 
 export interface TokenSubresourceParts extends Omit<TokenRequestParts, 'validate'> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Exchange, RequestHeaders } from '../../../http/server/exchange.ts'
-import type { UserInfo } from '../user.ts'
+import type { UserInfo } from '../../request/user.ts'
 import type { TokenAuthentication, TokenAuthenticator } from './token-authenticator.ts'
 import { reviewToken } from './token-review.ts'
 import { ApiTokenAuthenticator, BearerAuthenticator, UnionTokenAuthenticator } from './union-tokens.ts'

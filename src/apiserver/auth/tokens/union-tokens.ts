@@ -3,10 +3,10 @@
  * knows its owner decides, and a token that nobody knows is wrong, never absent.
  */
 import type { Exchange } from '../../../http/server/exchange.ts'
+import { joinErrors } from '../../request/authorizer.ts'
+import type { UserInfo } from '../../request/user.ts'
 import type { Authentication, Authenticator } from '../authenticator.ts'
 import { bearerToken } from '../authn/bearer-token.ts'
-import { joinErrors } from '../authorizer.ts'
-import type { UserInfo } from '../user.ts'
 import { commonAudiences, type TokenAuthentication, type TokenAuthenticator } from './token-authenticator.ts'
 
 const INVALID_BEARER_TOKEN = 'invalid bearer token'

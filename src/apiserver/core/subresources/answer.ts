@@ -5,8 +5,8 @@ import type { KubeList, KubeObject } from '../../../kube/objects.ts'
 import { type Representation, responseContentType } from '../../../kube/representation.ts'
 import { encodeBody } from '../../answers/encode-body.ts'
 import { respond } from '../../answers/respond.ts'
-import type { RequestContext } from '../../chain/handler.ts'
 import { renderTable } from '../../kinds/tables/table.ts'
+import type { RequestContext } from '../../request/handler.ts'
 import { type ExpectedKind, inOrder } from '../decode-body.ts'
 
 /** Made before anything is written: a client that takes nothing we have must not have changed anything. */

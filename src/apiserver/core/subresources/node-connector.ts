@@ -1,6 +1,6 @@
 /** The way to the machines: what a request for logs, exec or a proxy turns into once it is known where it must go. */
 import { ApiError } from '../../../kube/status/status.ts'
-import type { RequestContext } from '../../chain/handler.ts'
+import type { RequestContext } from '../../request/handler.ts'
 
 export type Destination =
   /** The kubelet of a node, at a path of its own API. Queries are as they stand in a URL. */

@@ -1,6 +1,6 @@
 /** What subresources are made from. */
 import type { Clock } from '../../../runtime/clock.ts'
-import type { Authorizer } from '../../auth/authorizer.ts'
+import type { Authorizer } from '../../request/authorizer.ts'
 import type { Reader } from '../read.ts'
 import type { Writer } from '../write/writer.ts'
 import type { NodeConnector } from './node-connector.ts'

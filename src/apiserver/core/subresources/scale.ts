@@ -7,11 +7,11 @@ import {
   labelSelectorFromObject,
 } from '../../../kube/selectors/label.ts'
 import { invalid } from '../../../kube/status/resource-errors.ts'
-import type { RequestContext } from '../../chain/handler.ts'
 import { checkNotNegative } from '../../kinds/checks.ts'
 import { ensureStruct, integer, struct, textMap } from '../../kinds/fields.ts'
 import { checkMetadata } from '../../kinds/metadata.ts'
 import { dnsSubdomain } from '../../kinds/names.ts'
+import type { RequestContext } from '../../request/handler.ts'
 import { MAX_QUESTION_BYTES, readQuestion } from '../decode-body.ts'
 import type { Resource } from '../resource.ts'
 import { patchObject, readPatch } from '../write/patch.ts'

@@ -5,7 +5,7 @@
  * sign them.
  */
 import type { ResourceRequest } from '../../../kube/request-info.ts'
-import type { RequestContext } from '../../chain/handler.ts'
+import type { RequestContext } from '../../request/handler.ts'
 import { type Resource, storedResource } from '../resource.ts'
 import { serveBinding } from './binding.ts'
 import { serveComponentStatuses } from './component-status.ts'

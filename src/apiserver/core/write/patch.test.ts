@@ -3,7 +3,7 @@ import { RequestHeaders } from '../../../http/server/exchange.ts'
 import { parseQuery } from '../../../kube/request-query.ts'
 import { findKind } from '../../../kube/schema/schema.ts'
 import { ApiError } from '../../../kube/status/status.ts'
-import type { RequestContext } from '../../chain/handler.ts'
+import type { RequestContext } from '../../request/handler.ts'
 import { patchObject, readPatch } from './patch.ts'
 
 const types = {

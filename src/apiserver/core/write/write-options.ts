@@ -7,7 +7,7 @@ import {
   tooLongField,
 } from '../../../kube/status/field-error.ts'
 import { invalid } from '../../../kube/status/resource-errors.ts'
-import type { RequestContext } from '../../chain/handler.ts'
+import type { RequestContext } from '../../request/handler.ts'
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
 

@@ -1,8 +1,8 @@
 /** What every write needs to know. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { badRequest } from '../../../kube/status/request-errors.ts'
-import type { UserInfo } from '../../auth/user.ts'
-import type { RequestContext } from '../../chain/handler.ts'
+import type { RequestContext } from '../../request/handler.ts'
+import type { UserInfo } from '../../request/user.ts'
 import type { Resource } from '../resource.ts'
 import { readDryRun } from './write-options.ts'
 

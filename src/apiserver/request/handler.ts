@@ -4,8 +4,8 @@ import type { Exchange, ResponseHeaders } from '../../http/server/exchange.ts'
 import type { RequestInfo } from '../../kube/request-info.ts'
 import type { RequestQuery } from '../../kube/request-query.ts'
 import type { Status } from '../../kube/status/status.ts'
-import type { Decision } from '../auth/authorizer.ts'
-import type { UserInfo } from '../auth/user.ts'
+import type { Decision } from './authorizer.ts'
+import type { UserInfo } from './user.ts'
 
 /**
  * A request on its way. Filters fill it in from the outside to the inside: what a filter promises to set may be relied on
