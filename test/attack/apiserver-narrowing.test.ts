@@ -4,11 +4,11 @@
  */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { Item } from '../../src/apiserver/core/item.ts'
 import { readCollectionOptions } from '../../src/apiserver/core/list-options.ts'
-import { collectionPrefix, storedResource } from '../../src/apiserver/core/resource.ts'
 import { selectionOf } from '../../src/apiserver/core/selection.ts'
 import { routes } from '../../src/apiserver/delegation/routes.ts'
+import { Item } from '../../src/apiserver/objects/item.ts'
+import { collectionPrefix, storedResource } from '../../src/apiserver/objects/resource.ts'
 import type { RequestContext } from '../../src/apiserver/request/handler.ts'
 import { type ResourceRequest, readRequest } from '../../src/kube/request-info.ts'
 import { matchesFields, parseFieldSelector } from '../../src/kube/selectors/field.ts'

@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { fromStored, toStored } from '../../src/apiserver/core/conversion/conversion.ts'
+import { fromStored, toStored } from '../../src/apiserver/objects/conversion/conversion.ts'
 import { parseJson, printJson } from '../../src/kube/codec/json.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'

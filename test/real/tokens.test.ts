@@ -17,7 +17,7 @@ import type { TokenAuthenticator } from '../../src/apiserver/auth/tokens/token-a
 import { answerTokenRequest } from '../../src/apiserver/auth/tokens/token-request.ts'
 import { reviewToken } from '../../src/apiserver/auth/tokens/token-review.ts'
 import { ApiTokenAuthenticator, UnionTokenAuthenticator } from '../../src/apiserver/auth/tokens/union-tokens.ts'
-import { type ExpectedKind, inOrder } from '../../src/apiserver/core/decode-body.ts'
+import { type ExpectedKind, inOrder } from '../../src/apiserver/objects/decode-body.ts'
 import type { RequestContext } from '../../src/apiserver/request/handler.ts'
 import { RequestHeaders, type ResponseHeaders } from '../../src/http/server/exchange.ts'
 import { jwtKeyId } from '../../src/identity/jwk.ts'

@@ -3,9 +3,9 @@
  * may be, of empty, equal and different elements, lists side by side, and each text as long as it may be. Nothing is
  * valid on purpose: how long it takes to find that out is the question.
  */
-import { MAX_BODY_BYTES } from '../../src/apiserver/core/decode-body.ts'
-import { storedResource } from '../../src/apiserver/core/resource.ts'
-import { MAX_BODY_VALUES } from '../../src/apiserver/core/scan-json.ts'
+import { MAX_BODY_BYTES } from '../../src/apiserver/objects/decode-body.ts'
+import { storedResource } from '../../src/apiserver/objects/resource.ts'
+import { MAX_BODY_VALUES } from '../../src/apiserver/objects/scan-json.ts'
 import { joinGroupVersion, listGroupVersions } from '../../src/kube/schema/catalogue.ts'
 import { type FieldType, findKind, type MessageType } from '../../src/kube/schema/schema.ts'
 

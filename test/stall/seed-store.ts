@@ -1,7 +1,7 @@
 /** Fills the store of a server that has not been started, many objects in one transaction: requests would take minutes. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { storedValue } from '../../src/apiserver/core/item.ts'
+import { storedValue } from '../../src/apiserver/objects/item.ts'
 import { LmdbStore } from '../../src/apiserver/storage/lmdb-store.ts'
 import { MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, type Write } from '../../src/apiserver/storage/store.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'

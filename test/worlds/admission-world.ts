@@ -1,7 +1,7 @@
 /** A cluster made of plain objects, in which admission plugins look things up, and the requests that they are asked about. */
 import type { ObjectLookup, Reading, UnreadObject } from '../../src/apiserver/admission/lookup.ts'
 import type { AdmissionRequest } from '../../src/apiserver/core/admission.ts'
-import { type Resource, storedResource } from '../../src/apiserver/core/resource.ts'
+import { type Resource, storedResource } from '../../src/apiserver/objects/resource.ts'
 import type { UserInfo } from '../../src/apiserver/request/user.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
 import type { GroupResource } from '../../src/kube/status/group-names.ts'

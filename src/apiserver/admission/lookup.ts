@@ -3,8 +3,8 @@ import type { KubeObject } from '../../kube/objects.ts'
 import type { GroupResource } from '../../kube/status/group-names.ts'
 import { notFound } from '../../kube/status/resource-errors.ts'
 import type { ApiError } from '../../kube/status/status.ts'
-import type { Item } from '../core/item.ts'
 import type { ObjectCache } from '../core/object-cache.ts'
+import type { Item } from '../objects/item.ts'
 
 export interface ObjectLookup {
   /** The namespace is empty for resources of the whole cluster. */

@@ -4,9 +4,9 @@
  */
 import type { Clock } from '../../runtime/clock.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
-import type { Item } from '../core/item.ts'
 import type { ObjectCache } from '../core/object-cache.ts'
-import type { Resource } from '../core/resource.ts'
+import type { Item } from '../objects/item.ts'
+import type { Resource } from '../objects/resource.ts'
 import { type KeyHandler, WorkQueue } from './work-queue.ts'
 
 export interface Source {

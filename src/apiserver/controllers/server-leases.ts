@@ -2,9 +2,10 @@
  * Which API servers on one store are alive. Each renews a record that the store itself deletes when that stops: no
  * server judges another by its own clock. A server that ends in order takes its record away at once.
  */
-import type { Item } from '../core/item.ts'
+
 import type { ObjectCache } from '../core/object-cache.ts'
 import { integer, text } from '../kinds/fields.ts'
+import type { Item } from '../objects/item.ts'
 import { recordKey, recordPrefix, recordValue } from '../storage/private-records.ts'
 import type { Store } from '../storage/store.ts'
 import { StoreUnavailableError } from '../storage/store-errors.ts'

@@ -9,6 +9,7 @@ import { presentFields } from '../../kube/present-fields.ts'
 import type { Item } from '../core/item.ts'
 import { sameValue } from '../kinds/equality.ts'
 import { struct, text } from '../kinds/fields.ts'
+import type { Item } from '../objects/item.ts'
 import { type Controller, placeOf } from './controller.ts'
 import { builtIn, type InternalClient } from './internal-client.ts'
 

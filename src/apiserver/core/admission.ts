@@ -1,8 +1,8 @@
 /** What stands between a valid request and its effect: plugins that may change the object or refuse the request. */
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Turns } from '../../runtime/turns.ts'
+import type { Resource } from '../objects/resource.ts'
 import type { UserInfo } from '../request/user.ts'
-import type { Resource } from './resource.ts'
 
 export interface AdmissionRequest {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'

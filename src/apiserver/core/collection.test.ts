@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { Item, storedValue } from '../objects/item.ts'
 import type { Change } from '../storage/store.ts'
 import { Collection, type ItemChange, MAX_RECENT_CHANGES } from './collection.ts'
-import { Item, storedValue } from './item.ts'
 
 function item(key: string, revision: number): Item {
   return Item.fromEntry(entry(key, revision))

@@ -5,8 +5,9 @@
  * Invariant: `items` is the state of the store at `revision`, and `recent` holds every change after `recentFrom`, up to
  * and including `revision`, in order.
  */
+
+import { Item } from '../objects/item.ts'
 import type { ChangeBatch } from '../storage/store.ts'
-import { Item } from './item.ts'
 
 /** A change of one object. Exactly one of the two may be absent. */
 export interface ItemChange {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { Item, storedValue } from '../objects/item.ts'
+import { storedResource } from '../objects/resource.ts'
 import { EventFrames, type ItemEvent } from './event-frames.ts'
-import { Item, storedValue } from './item.ts'
 import type { OutputContext } from './output.ts'
 import { Renderer } from './renderer.ts'
-import { storedResource } from './resource.ts'
 
 function context(encoding: 'json' | 'protobuf'): OutputContext {
   const resource = storedResource('', 'v1', 'configmaps')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Item, storedValue } from './item.ts'
+import { Item, storedValue } from '../objects/item.ts'
 import { JsonList, LIST_PIECE_BYTES } from './json-list.ts'
 
 const resource = { kind: 'ConfigMap', apiVersion: 'v1' }

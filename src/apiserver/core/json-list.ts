@@ -4,8 +4,8 @@
  */
 import { printJson } from '../../kube/codec/json.ts'
 import type { ListMeta } from '../../kube/objects.ts'
-import type { Item } from './item.ts'
-import type { Resource } from './resource.ts'
+import type { Item } from '../objects/item.ts'
+import type { Resource } from '../objects/resource.ts'
 
 /** About as much as a socket takes at once: small enough to stay in the processor's cache while it is encrypted. */
 export const LIST_PIECE_BYTES = 128 * 1024

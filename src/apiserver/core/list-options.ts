@@ -14,8 +14,8 @@ import { type LabelSelector, parseLabelSelector } from '../../kube/selectors/lab
 import { type FieldError, forbiddenField, invalidField, notSupportedField } from '../../kube/status/field-error.ts'
 import { badRequest } from '../../kube/status/request-errors.ts'
 import { invalid } from '../../kube/status/resource-errors.ts'
+import { selectableFields } from '../objects/selectable-fields.ts'
 import { flagParameter, integerParameter } from './query-values.ts'
-import { selectableFields } from './selectable-fields.ts'
 
 /** A request for a collection, as it was read on arrival. */
 export interface CollectionReading {

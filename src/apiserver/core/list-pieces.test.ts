@@ -8,12 +8,12 @@ import { Turns } from '../../runtime/turns.ts'
 import { encodeBody } from '../answers/encode-body.ts'
 import { type HeavyTask, performTask } from '../heavy/heavy-task.ts'
 import { renderTable } from '../kinds/tables/table.ts'
+import { Item, MAX_INLINE_OBJECT_BYTES, storedValue } from '../objects/item.ts'
+import { type Resource, storedResource } from '../objects/resource.ts'
 import { EventFrames } from './event-frames.ts'
-import { Item, MAX_INLINE_OBJECT_BYTES, storedValue } from './item.ts'
 import { listPieces } from './list-pieces.ts'
 import { type OutputContext, objectBody } from './output.ts'
 import { Renderer } from './renderer.ts'
-import { type Resource, storedResource } from './resource.ts'
 
 const asker = { caller: 'somebody', signal: new AbortController().signal }
 

@@ -3,10 +3,10 @@
  * waits for it here; so does a writer, before it answers, so that whoever hears of a write can also read it.
  */
 import type { Logger } from '../../telemetry/logger.ts'
+import { Item } from '../objects/item.ts'
 import type { Change, Store } from '../storage/store.ts'
 import { StoreUnavailableError } from '../storage/store-errors.ts'
 import { Collection } from './collection.ts'
-import { Item } from './item.ts'
 
 interface Waiter {
   readonly revision: number

@@ -4,9 +4,9 @@
  */
 import type { Representation } from '../../kube/representation.ts'
 import { bodyForm } from '../answers/encode-body.ts'
-import type { Item } from './item.ts'
+import type { Item } from '../objects/item.ts'
+import type { Resource } from '../objects/resource.ts'
 import type { RenderAsker, Renderer } from './renderer.ts'
-import type { Resource } from './resource.ts'
 import { objectParts } from './shape.ts'
 
 const lineFeed = Buffer.from('\n')

@@ -3,7 +3,7 @@
 import type { NodeGraph } from '../auth/node/graph.ts'
 import type { RbacResource } from '../auth/rbac/objects.ts'
 import type { RbacView } from '../auth/rbac/view.ts'
-import type { Item } from './item.ts'
+import type { Item } from '../objects/item.ts'
 import type { ObjectCache } from './object-cache.ts'
 
 const rbacResources: readonly RbacResource[] = ['clusterroles', 'roles', 'clusterrolebindings', 'rolebindings']

@@ -9,8 +9,8 @@ import { type BodyForm, bodyForm, encodeBody, encodeJson } from '../answers/enco
 import { type HeavyTask, renderedOf } from '../heavy/heavy-task.ts'
 import type { HeavyWork } from '../heavy/heavy-work.ts'
 import { rowHead } from '../kinds/tables/table.ts'
-import { keepServed, knownItem, servedItem } from './conversion/served-item.ts'
-import { type Item, MAX_INLINE_OBJECT_BYTES } from './item.ts'
+import { keepServed, knownItem, servedItem } from '../objects/conversion/served-item.ts'
+import { type Item, MAX_INLINE_OBJECT_BYTES } from '../objects/item.ts'
 import type { OutputContext } from './output.ts'
 
 /** A byte of an object takes as long in YAML as this many in other encodings. */

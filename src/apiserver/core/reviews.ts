@@ -15,9 +15,9 @@ import {
   reviewSelfSubjectRules,
   reviewSubjectAccess,
 } from '../auth/review.ts'
+import { inOrder, readQuestion } from '../objects/decode-body.ts'
 import type { Authorizer } from '../request/authorizer.ts'
 import type { RequestContext } from '../request/handler.ts'
-import { inOrder, readQuestion } from './decode-body.ts'
 import type { Renderer } from './renderer.ts'
 
 type Review = (review: KubeObject, context: RequestContext, info: ResourceRequest) => KubeObject | Promise<KubeObject>

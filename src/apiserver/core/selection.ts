@@ -2,7 +2,7 @@
 import { type FieldSelector, isEmptyFieldSelector } from '../../kube/selectors/field.ts'
 import { isEmptyLabelSelector, type LabelSelector } from '../../kube/selectors/label.ts'
 import { fieldMatcher, labelMatcher } from '../../kube/selectors/matcher.ts'
-import type { Item } from './item.ts'
+import type { Item } from '../objects/item.ts'
 
 export type Selection = (item: Item) => boolean
 

@@ -6,8 +6,8 @@ import { printJson } from '../../kube/codec/json.ts'
 import type { ListMeta } from '../../kube/objects.ts'
 import type { Representation } from '../../kube/representation.ts'
 import { tableHead } from '../kinds/tables/table.ts'
-import type { Item } from './item.ts'
-import type { Resource } from './resource.ts'
+import type { Item } from '../objects/item.ts'
+import type { Resource } from '../objects/resource.ts'
 
 export interface Shape {
   readonly resource: Pick<Resource, 'kind' | 'apiVersion'>

@@ -1,5 +1,5 @@
 /** How long a task may take, told from its size before anybody has worked on it. */
-import { countJsonValues } from '../core/json-values.ts'
+import { countJsonValues } from '../objects/json-values.ts'
 import type { HeavyTask } from './heavy-task.ts'
 
 /** Bytes of all that a short task is about. */

@@ -4,8 +4,8 @@
  */
 import type { Logger } from '../../telemetry/logger.ts'
 import { type Controller, placeOf } from '../controllers/controller.ts'
-import type { Item } from '../core/item.ts'
 import type { ObjectCache } from '../core/object-cache.ts'
+import type { Item } from '../objects/item.ts'
 import { recordPrefix } from '../storage/private-records.ts'
 import type { Store } from '../storage/store.ts'
 import { claimsOf, type ServiceClaim } from './service-claims.ts'

@@ -1,7 +1,7 @@
 /** The objects that tokens are about, as they are now. */
 import type { KubeObject } from '../../../kube/objects.ts'
-import { Item } from '../../core/item.ts'
 import type { ObjectCache } from '../../core/object-cache.ts'
+import { Item } from '../../objects/item.ts'
 import type { Store } from '../../storage/store.ts'
 
 export type TokenResource = 'serviceaccounts' | 'pods' | 'secrets' | 'nodes'

@@ -6,8 +6,8 @@ import { type Representation, responseContentType } from '../../../kube/represen
 import { encodeBody } from '../../answers/encode-body.ts'
 import { respond } from '../../answers/respond.ts'
 import { renderTable } from '../../kinds/tables/table.ts'
+import { type ExpectedKind, inOrder } from '../../objects/decode-body.ts'
 import type { RequestContext } from '../../request/handler.ts'
-import { type ExpectedKind, inOrder } from '../decode-body.ts'
 
 /** Made before anything is written: a client that takes nothing we have must not have changed anything. */
 export class Answer {

@@ -5,8 +5,8 @@ import { findKind } from '../../../kube/schema/schema.ts'
 import { genericServerResponse } from '../../../kube/status/generic-response.ts'
 import { badRequest } from '../../../kube/status/request-errors.ts'
 import type { ApiError } from '../../../kube/status/status.ts'
-import type { ExpectedKind } from '../decode-body.ts'
-import { type Resource, storedResource } from '../resource.ts'
+import type { ExpectedKind } from '../../objects/decode-body.ts'
+import { type Resource, storedResource } from '../../objects/resource.ts'
 
 export function kindOf(apiVersion: string, kind: string): ExpectedKind {
   const found = findKind(apiVersion, kind)

@@ -5,8 +5,8 @@
 import type { KubeObject } from '../../../kube/objects.ts'
 import { conflict, notFound, OBJECT_MODIFIED } from '../../../kube/status/resource-errors.ts'
 import { Turns } from '../../../runtime/turns.ts'
-import type { Item } from '../item.ts'
-import { keyOf } from '../resource.ts'
+import type { Item } from '../../objects/item.ts'
+import { keyOf } from '../../objects/resource.ts'
 import type { WriteRequest } from '../write/write-request.ts'
 import type { Writer } from '../write/writer.ts'
 

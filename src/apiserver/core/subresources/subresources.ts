@@ -5,8 +5,8 @@
  * sign them.
  */
 import type { ResourceRequest } from '../../../kube/request-info.ts'
+import { type Resource, storedResource } from '../../objects/resource.ts'
 import type { RequestContext } from '../../request/handler.ts'
-import { type Resource, storedResource } from '../resource.ts'
 import { serveBinding } from './binding.ts'
 import { serveComponentStatuses } from './component-status.ts'
 import { serveConnection } from './connect.ts'

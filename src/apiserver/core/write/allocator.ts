@@ -8,9 +8,9 @@
  * `offer` and the commit: what was given out has to expire by itself.
  */
 import type { KubeObject } from '../../../kube/objects.ts'
+import type { Resource } from '../../objects/resource.ts'
 import type { Condition, Write } from '../../storage/store.ts'
 import type { AdmissionRequest } from '../admission.ts'
-import type { Resource } from '../resource.ts'
 
 /** One write of one object, for which the store must be as it was when the write was decided. */
 export interface ObjectChange {

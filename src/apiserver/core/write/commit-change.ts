@@ -5,8 +5,8 @@
  */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { serviceUnavailable } from '../../../kube/status/availability-errors.ts'
+import { storedValue } from '../../objects/item.ts'
 import type { Write } from '../../storage/store.ts'
-import { storedValue } from '../item.ts'
 import type { Allocator } from './allocator.ts'
 import type { WriteRequest } from './write-request.ts'
 import type { Writer } from './writer.ts'

@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events'
 import { isNotFound } from '../../../kube/status/predicates.ts'
 import { Turns } from '../../../runtime/turns.ts'
-import { type Item, namespaceOf } from '../item.ts'
+import { type Item, namespaceOf } from '../../objects/item.ts'
 import { type DeleteOptions, deleteObject } from './delete.ts'
 import type { WriteRequest } from './write-request.ts'
 import type { Writer } from './writer.ts'

@@ -8,11 +8,11 @@ import type { RequestQuery } from '../../../kube/request-query.ts'
 import { findKind } from '../../../kube/schema/schema.ts'
 import { type FieldError, invalidField, notSupportedField } from '../../../kube/status/field-error.ts'
 import { badRequest } from '../../../kube/status/request-errors.ts'
+import { inOrder, MAX_QUESTION_BYTES, readBodyBytes } from '../../objects/decode-body.ts'
+import { dryRunErrors, refuse } from '../../objects/write-options.ts'
 import type { RequestContext } from '../../request/handler.ts'
-import { inOrder, MAX_QUESTION_BYTES, readBodyBytes } from '../decode-body.ts'
 import { flagParameter, integerParameter } from '../query-values.ts'
 import type { DeleteOptions } from './delete.ts'
-import { dryRunErrors, refuse } from './write-options.ts'
 
 export interface ReadDeleteOptions {
   readonly options: DeleteOptions

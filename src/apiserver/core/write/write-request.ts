@@ -1,10 +1,10 @@
 /** What every write needs to know. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { badRequest } from '../../../kube/status/request-errors.ts'
+import type { Resource } from '../../objects/resource.ts'
+import { readDryRun } from '../../objects/write-options.ts'
 import type { RequestContext } from '../../request/handler.ts'
 import type { UserInfo } from '../../request/user.ts'
-import type { Resource } from '../resource.ts'
-import { readDryRun } from './write-options.ts'
 
 export interface WriteRequest {
   readonly resource: Resource

@@ -3,16 +3,16 @@
  * another thread. Whatever asks the store, the clock or other objects stands between these steps, in `create.ts` and
  * `update.ts`.
  */
-import type { KubeObject } from '../../../kube/objects.ts'
-import { splitApiVersion } from '../../../kube/schema/catalogue.ts'
-import type { FieldError } from '../../../kube/status/field-error.ts'
-import { badRequest } from '../../../kube/status/request-errors.ts'
-import { invalid } from '../../../kube/status/resource-errors.ts'
-import type { KindStrategy, WriteContext } from '../../kinds/strategy.ts'
-import { fromStored, toStored } from '../conversion/conversion.ts'
-import { type Decoded, decodeObject, inOrder, type RequestBody } from '../decode-body.ts'
-import type { Resource } from '../resource.ts'
+import type { KubeObject } from '../../kube/objects.ts'
+import { splitApiVersion } from '../../kube/schema/catalogue.ts'
+import type { FieldError } from '../../kube/status/field-error.ts'
+import { badRequest } from '../../kube/status/request-errors.ts'
+import { invalid } from '../../kube/status/resource-errors.ts'
+import type { KindStrategy, WriteContext } from '../kinds/strategy.ts'
+import { fromStored, toStored } from './conversion/conversion.ts'
+import { type Decoded, decodeObject, inOrder, type RequestBody } from './decode-body.ts'
 import { type PatchBody, patchObject } from './patch.ts'
+import type { Resource } from './resource.ts'
 
 /** What came out of a step: an object in the version that is kept, and texts for `Warning` headers. */
 export type Made = Decoded

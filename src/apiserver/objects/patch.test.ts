@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { RequestHeaders } from '../../../http/server/exchange.ts'
-import { parseQuery } from '../../../kube/request-query.ts'
-import { findKind } from '../../../kube/schema/schema.ts'
-import { ApiError } from '../../../kube/status/status.ts'
-import type { RequestContext } from '../../request/handler.ts'
+import { RequestHeaders } from '../../http/server/exchange.ts'
+import { parseQuery } from '../../kube/request-query.ts'
+import { findKind } from '../../kube/schema/schema.ts'
+import { ApiError } from '../../kube/status/status.ts'
+import type { RequestContext } from '../request/handler.ts'
 import { patchObject, readPatch } from './patch.ts'
 
 const types = {

@@ -14,7 +14,7 @@ import { isEmbeddedKind, withEmbeddedKinds } from '../kinds/embedded-kinds.ts'
 import type { RequestContext } from '../request/handler.ts'
 import { parseYamlBody } from './decode-yaml.ts'
 import { MAX_BODY_VALUES, scanJson } from './scan-json.ts'
-import { type FieldValidation, readWriteOptions } from './write/write-options.ts'
+import { type FieldValidation, readWriteOptions } from './write-options.ts'
 
 /** What an API server takes; etcd refuses objects of half the size. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024

@@ -5,9 +5,9 @@ import {
   invalidField,
   notSupportedField,
   tooLongField,
-} from '../../../kube/status/field-error.ts'
-import { invalid } from '../../../kube/status/resource-errors.ts'
-import type { RequestContext } from '../../request/handler.ts'
+} from '../../kube/status/field-error.ts'
+import { invalid } from '../../kube/status/resource-errors.ts'
+import type { RequestContext } from '../request/handler.ts'
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
 
