@@ -6,12 +6,12 @@ import type { ResourceRequest } from '../../../kube/request-info.ts'
 import { EMPTY_QUERY } from '../../../kube/request-query.ts'
 import { forbidden } from '../../../kube/status/resource-errors.ts'
 import { ManualClock } from '../../../runtime/clock.ts'
-import { Admission, type AdmissionPlugin, type AdmissionRequest } from '../../core/admission.ts'
+import { TokenIssuer } from '../../auth/tokens/issuer.ts'
+import type { FindObject } from '../../auth/tokens/object-lookup.ts'
 import type { RequestContext } from '../../request/handler.ts'
 import { anonymousUser } from '../../request/user.ts'
-import { TokenIssuer } from './issuer.ts'
-import type { FindObject } from './object-lookup.ts'
-import { TokenSubresource } from './token-subresource.ts'
+import { Admission, type AdmissionPlugin, type AdmissionRequest } from '../admission.ts'
+import { TokenSubresource } from './token.ts'
 
 const info = {
   kind: 'resource',

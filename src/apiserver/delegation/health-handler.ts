@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client'
 import type { RequestQuery } from '../../kube/request-query.ts'
 import { type HealthChecks, type HealthQuestion, renderHealth } from '../../telemetry/health.ts'
 import { respond } from '../answers/respond.ts'
-import type { Delegate } from '../delegation/delegate.ts'
+import type { Delegate } from './delegate.ts'
 
 const endpoints = /^\/(livez|readyz|healthz)(?:\/([^/]+))?$/
 

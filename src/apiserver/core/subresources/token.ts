@@ -7,12 +7,12 @@ import type { ResourceRequest } from '../../../kube/request-info.ts'
 import { findKind } from '../../../kube/schema/schema.ts'
 import { encodeBody } from '../../answers/encode-body.ts'
 import { respond } from '../../answers/respond.ts'
-import type { Admission, AdmissionRequest } from '../../core/admission.ts'
+import { answerTokenRequest, type TokenRequestParts } from '../../auth/tokens/token-request.ts'
 import { type ExpectedKind, inOrder, readQuestion } from '../../objects/decode-body.ts'
 import { storedResource } from '../../objects/resource.ts'
 import { readDryRun } from '../../objects/write-options.ts'
 import type { RequestContext } from '../../request/handler.ts'
-import { answerTokenRequest, type TokenRequestParts } from './token-request.ts'
+import type { Admission, AdmissionRequest } from '../admission.ts'
 
 export interface TokenSubresourceParts extends Omit<TokenRequestParts, 'validate'> {
   readonly admission: Admission

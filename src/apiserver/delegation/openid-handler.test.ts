@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { RequestHeaders, type ResponseHeaders } from '../../../http/server/exchange.ts'
-import { jwtKeyId } from '../../../identity/jwk.ts'
-import { generateKeys, type KeyPair } from '../../../identity/keys.ts'
-import type { RequestContext } from '../../request/handler.ts'
-import { DEFAULT_ISSUER } from './issuer.ts'
-import { JWKS_PATH, OPENID_CONFIGURATION_PATH, openIdHandler } from './openid.ts'
+import { RequestHeaders, type ResponseHeaders } from '../../http/server/exchange.ts'
+import { jwtKeyId } from '../../identity/jwk.ts'
+import { generateKeys, type KeyPair } from '../../identity/keys.ts'
+import { DEFAULT_ISSUER } from '../auth/tokens/issuer.ts'
+import type { RequestContext } from '../request/handler.ts'
+import { JWKS_PATH, OPENID_CONFIGURATION_PATH, openIdHandler } from './openid-handler.ts'
 
 describe('openIdHandler', () => {
   let rsa: KeyPair

@@ -3,11 +3,11 @@
  * read them is up to authorization.
  */
 import type { KeyObject } from 'node:crypto'
-import { jwkSet } from '../../../identity/jwk.ts'
-import { genericServerResponse } from '../../../kube/status/generic-response.ts'
-import { respond } from '../../answers/respond.ts'
-import type { Delegate } from '../../delegation/delegate.ts'
-import type { RequestContext } from '../../request/handler.ts'
+import { jwkSet } from '../../identity/jwk.ts'
+import { genericServerResponse } from '../../kube/status/generic-response.ts'
+import { respond } from '../answers/respond.ts'
+import type { RequestContext } from '../request/handler.ts'
+import type { Delegate } from './delegate.ts'
 
 export const OPENID_CONFIGURATION_PATH = '/.well-known/openid-configuration'
 export const JWKS_PATH = '/openid/v1/jwks'

@@ -1,12 +1,12 @@
 /** The documents about the API itself: version, discovery, OpenAPI. */
 import { kubernetesVersion } from '../../kube/schema/schema.ts'
 import { respond } from '../answers/respond.ts'
-import type { Delegate } from '../delegation/delegate.ts'
 import type { DiscoveryDocuments } from '../discovery/documents.ts'
 import { renderedOf } from '../heavy/heavy-task.ts'
 import type { HeavyWork } from '../heavy/heavy-work.ts'
 import type { OpenApiDocuments } from '../openapi/documents.ts'
 import type { RequestContext } from '../request/handler.ts'
+import type { Delegate } from './delegate.ts'
 
 export interface Documents {
   readonly discovery: DiscoveryDocuments
