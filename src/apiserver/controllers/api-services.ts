@@ -8,7 +8,8 @@ import { presentFields } from '../../kube/present-fields.ts'
 import type { Priority } from '../discovery/order.ts'
 import { sameValue } from '../kinds/equality.ts'
 import { has, struct, structs } from '../kinds/fields.ts'
-import { builtIn, type InternalClient } from './internal-client.ts'
+import { builtIn } from '../objects/resource.ts'
+import type { InternalClient } from './internal-client.ts'
 
 const AUTO_MANAGED_LABEL = 'kube-aggregator.kubernetes.io/automanaged'
 

@@ -9,7 +9,7 @@ import { RBAC_API_VERSION, type RbacResource } from '../auth/rbac/objects.ts'
 import { type PolicyChange, reconcile } from '../auth/rbac/reconcile.ts'
 import { sameValue } from '../kinds/equality.ts'
 import { struct, structs, text } from '../kinds/fields.ts'
-import type { Resource } from '../objects/resource.ts'
+import { builtIn, type Resource } from '../objects/resource.ts'
 import { type ServedGroupVersion, writeApiServices } from './api-services.ts'
 import { writeAggregations } from './cluster-roles.ts'
 import {
@@ -18,7 +18,7 @@ import {
   defaultPriorityLevels,
   FLOW_CONTROL_API_VERSION,
 } from './default-flow-control.ts'
-import { builtIn, type InternalClient } from './internal-client.ts'
+import type { InternalClient } from './internal-client.ts'
 import { NAMESPACES } from './namespace-state.ts'
 import { type Trust, writeTrustConfigMap } from './trust-config-map.ts'
 

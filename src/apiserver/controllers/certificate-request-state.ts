@@ -3,7 +3,7 @@
 import { parseTime } from '../../kube/codec/time.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { type Fields, struct, structs, text } from '../kinds/fields.ts'
-import { builtIn } from './internal-client.ts'
+import { builtIn } from '../objects/resource.ts'
 
 export const CERTIFICATE_REQUESTS = builtIn('certificates.k8s.io/v1', 'certificatesigningrequests')
 

@@ -3,8 +3,9 @@ import { inTurns } from '../../runtime/steps.ts'
 import { Turns } from '../../runtime/turns.ts'
 import { rulesBytes, staleAggregationSteps } from '../auth/rbac/aggregation.ts'
 import { type ClusterRole, nameOf, RBAC_API_VERSION } from '../auth/rbac/objects.ts'
+import { builtIn } from '../objects/resource.ts'
 import type { Controller } from './controller.ts'
-import { builtIn, type InternalClient } from './internal-client.ts'
+import type { InternalClient } from './internal-client.ts'
 
 const roles = builtIn(RBAC_API_VERSION, 'clusterroles')
 /** Any role may be part of any other: they are looked at together. */

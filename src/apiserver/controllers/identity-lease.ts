@@ -6,8 +6,9 @@ import { createHash, randomUUID } from 'node:crypto'
 import { formatMicroTime, parseTime } from '../../kube/codec/time.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { integer, struct, text } from '../kinds/fields.ts'
+import { builtIn } from '../objects/resource.ts'
 import { type Controller, nameOfItem } from './controller.ts'
-import { builtIn, type InternalClient } from './internal-client.ts'
+import type { InternalClient } from './internal-client.ts'
 
 /** As with a kube-apiserver: long enough to see for a while which servers there were. */
 const IDENTITY_LEASE_SECONDS = 3_600

@@ -3,7 +3,6 @@
  * so that defaults, checks and admission hold for them too.
  */
 import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
-import { splitApiVersion } from '../../kube/schema/catalogue.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../kube/status/predicates.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { Turns } from '../../runtime/turns.ts'
@@ -14,7 +13,7 @@ import { updateObject } from '../core/write/update.ts'
 import type { WriteRequest } from '../core/write/write-request.ts'
 import type { Writer } from '../core/write/writer.ts'
 import type { Item } from '../objects/item.ts'
-import { collectionPrefix, keyOf, type Resource, storedResource } from '../objects/resource.ts'
+import { collectionPrefix, keyOf, type Resource } from '../objects/resource.ts'
 import { MASTERS_GROUP, type UserInfo } from '../request/user.ts'
 
 const INTERNAL_USER: UserInfo = { name: 'system:apiserver', uid: '', groups: [MASTERS_GROUP], extra: {} }
@@ -35,14 +34,6 @@ export interface ChangeFacts {
   readonly bytes?: number
   /** Whether it leaves nothing to be filled in by defaults. */
   readonly isComplete?: boolean
-}
-
-/** A resource that every release has. */
-export function builtIn(apiVersion: string, resource: string): Resource {
-  const { group, version } = splitApiVersion(apiVersion)
-  const found = storedResource(group, version, resource)
-  if (found === undefined) throw new Error(`the catalogue has no stored resource ${resource} in ${apiVersion}`)
-  return found
 }
 
 export class InternalClient {

@@ -1,5 +1,6 @@
 /** Questions about namespaces that several controllers ask. */
-import { builtIn, type InternalClient } from './internal-client.ts'
+import { builtIn } from '../objects/resource.ts'
+import type { InternalClient } from './internal-client.ts'
 
 export const NAMESPACES = builtIn('v1', 'namespaces')
 

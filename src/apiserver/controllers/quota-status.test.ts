@@ -3,8 +3,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { eventually, type ObjectServer, rest, startObjectServer } from '../../../test/worlds/object-server.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { builtIn } from '../objects/resource.ts'
 import { type RunningController, runController } from './controller.ts'
-import { builtIn } from './internal-client.ts'
 import { QUOTA_REST_FACTOR, quotaStatusController } from './quota-status.ts'
 
 const quotas = builtIn('v1', 'resourcequotas')

@@ -12,9 +12,9 @@ import { lookupIn, RESOURCE_QUOTAS } from '../admission/lookup.ts'
 import { NEVER_COUNTED, QUOTA_READING } from '../admission/quota/quota-facts.ts'
 import { countedIn, NamespaceUsage } from '../admission/quota/usage.ts'
 import { struct } from '../kinds/fields.ts'
-import { type Resource, storedResource } from '../objects/resource.ts'
+import { builtIn, type Resource, storedResource } from '../objects/resource.ts'
 import { type Controller, placeOf } from './controller.ts'
-import { builtIn, type InternalClient } from './internal-client.ts'
+import type { InternalClient } from './internal-client.ts'
 
 /**
  * After it has counted, the controller rests this many times as long: a tenth of one core is enough for a namespace with

@@ -1,7 +1,8 @@
 /** Every namespace has the ConfigMap `kube-root-ca.crt`, from which pods learn whom to trust; it is put right if changed. */
 import { sameValue } from '../kinds/equality.ts'
+import { builtIn } from '../objects/resource.ts'
 import { type Controller, nameOfItem, placeOf } from './controller.ts'
-import { builtIn, type InternalClient } from './internal-client.ts'
+import type { InternalClient } from './internal-client.ts'
 import { isActiveNamespace, NAMESPACES } from './namespace-state.ts'
 
 const ROOT_CA_CONFIG_MAP = 'kube-root-ca.crt'

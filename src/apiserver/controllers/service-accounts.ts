@@ -1,6 +1,8 @@
 /** Every namespace has a ServiceAccount `default`: without it no pod could be made there. */
+
+import { builtIn } from '../objects/resource.ts'
 import { type Controller, nameOfItem, placeOf } from './controller.ts'
-import { builtIn, type InternalClient } from './internal-client.ts'
+import type { InternalClient } from './internal-client.ts'
 import { isActiveNamespace, NAMESPACES } from './namespace-state.ts'
 
 const accounts = builtIn('v1', 'serviceaccounts')

@@ -10,8 +10,9 @@ import type { Item } from '../core/item.ts'
 import { sameValue } from '../kinds/equality.ts'
 import { struct, text } from '../kinds/fields.ts'
 import type { Item } from '../objects/item.ts'
+import { builtIn } from '../objects/resource.ts'
 import { type Controller, placeOf } from './controller.ts'
-import { builtIn, type InternalClient } from './internal-client.ts'
+import type { InternalClient } from './internal-client.ts'
 
 const TRUST_CONFIG_MAP = 'extension-apiserver-authentication'
 

@@ -1,6 +1,6 @@
 /** What the API server knows about one resource in one version: where its objects live and what is special about them. */
 import { isPathSegment, type ResourceRequest } from '../../kube/request-info.ts'
-import { findResource, joinGroupVersion, type ResourceRow } from '../../kube/schema/catalogue.ts'
+import { findResource, joinGroupVersion, type ResourceRow, splitApiVersion } from '../../kube/schema/catalogue.ts'
 import { findKind, type MessageType } from '../../kube/schema/schema.ts'
 import type { GroupKind, GroupResource } from '../../kube/status/group-names.ts'
 import { badRequest } from '../../kube/status/request-errors.ts'
@@ -54,6 +54,14 @@ export function storedResource(group: string, version: string, resource: string)
 function keyGroup(storedApiVersion: string): string {
   const slash = storedApiVersion.indexOf('/')
   return slash === -1 ? 'core' : storedApiVersion.slice(0, slash)
+}
+
+/** A resource that every release has. */
+export function builtIn(apiVersion: string, resource: string): Resource {
+  const { group, version } = splitApiVersion(apiVersion)
+  const found = storedResource(group, version, resource)
+  if (found === undefined) throw new Error(`the catalogue has no stored resource ${resource} in ${apiVersion}`)
+  return found
 }
 
 /** What a path names must be able to be there. Lists and watches do without a namespace, and mean all of them. */

@@ -4,12 +4,13 @@
  */
 import { networkInterfaces } from 'node:os'
 import { type Controller, placeOf } from '../controllers/controller.ts'
-import { builtIn, type InternalClient } from '../controllers/internal-client.ts'
+import type { InternalClient } from '../controllers/internal-client.ts'
 import { isActiveNamespace } from '../controllers/namespace-state.ts'
 import { SERVER_RECORDS, type ServerAddress } from '../controllers/server-leases.ts'
 import { sameValue } from '../kinds/equality.ts'
 import { struct } from '../kinds/fields.ts'
 import type { Item } from '../objects/item.ts'
+import { builtIn } from '../objects/resource.ts'
 
 export interface KubernetesServiceOptions {
   readonly client: InternalClient

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ObjectServer } from '../../../test/worlds/object-server.ts'
 import { startServiceServer } from '../../../test/worlds/service-server.ts'
 import type { KubeObject } from '../../kube/objects.ts'
-import { builtIn } from '../controllers/internal-client.ts'
 import { type Fields, struct, structs } from '../kinds/fields.ts'
+import { builtIn } from '../objects/resource.ts'
 import { FIRST_NODE_PORT, LAST_NODE_PORT } from './node-ports.ts'
 
 const services = builtIn('v1', 'services')

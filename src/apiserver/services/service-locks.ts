@@ -6,11 +6,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { KubeObject } from '../../kube/objects.ts'
-import { builtIn } from '../controllers/internal-client.ts'
 import type { ObjectCache } from '../core/object-cache.ts'
 import { struct, text } from '../kinds/fields.ts'
 import { type Item, storedValue } from '../objects/item.ts'
-import { keyOf } from '../objects/resource.ts'
+import { builtIn, keyOf } from '../objects/resource.ts'
 import { recordKey, recordPrefix, recordValue } from '../storage/private-records.ts'
 import type { Condition, Write } from '../storage/store.ts'
 import type { ServiceClaim } from './service-claims.ts'

@@ -1,9 +1,9 @@
 /** A request to write a Service, as far as the allocation of addresses and ports is concerned. */
 import type { FieldError } from '../../kube/status/field-error.ts'
 import { invalid } from '../../kube/status/resource-errors.ts'
-import { builtIn } from '../controllers/internal-client.ts'
 import type { AdmissionRequest } from '../core/admission.ts'
 import { ensureStruct, type Fields, struct } from '../kinds/fields.ts'
+import { builtIn } from '../objects/resource.ts'
 
 export const SERVICES = builtIn('v1', 'services')
 

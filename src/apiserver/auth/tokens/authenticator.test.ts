@@ -5,8 +5,8 @@ import { generateKeys, type KeyPair } from '../../../identity/keys.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { ManualClock } from '../../../runtime/clock.ts'
 import { serviceAccountTokens } from './authenticator.ts'
+import type { FindObject } from './find-object.ts'
 import { DEFAULT_ISSUER, type TokenGrant, TokenIssuer } from './issuer.ts'
-import type { FindObject } from './object-lookup.ts'
 
 const audiences = [DEFAULT_ISSUER]
 const worker = { name: 'worker', uid: 'worker-uid' }

@@ -1,9 +1,9 @@
 /** Bearer tokens of ServiceAccounts. A good signature is not enough: all that they speak of is looked at each time. */
 import type { Clock } from '../../../runtime/clock.ts'
 import { readClaims, type TokenClaims } from './claims.ts'
+import type { FindObject } from './find-object.ts'
 import { JwtAuthenticator, type JwtAuthenticatorOptions } from './jwt-authenticator.ts'
 import { checkLiveObjects, LEEWAY_MS } from './live-objects.ts'
-import type { FindObject } from './object-lookup.ts'
 import { serviceAccountUser } from './service-account-user.ts'
 import { RefusedTokenError, type TokenAuthenticator } from './token-authenticator.ts'
 

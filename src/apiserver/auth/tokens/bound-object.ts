@@ -4,7 +4,7 @@ import { goQuote } from '../../../kube/status/go-text.ts'
 import { badRequest } from '../../../kube/status/request-errors.ts'
 import { conflict, notFound } from '../../../kube/status/resource-errors.ts'
 import type { BoundObjects, ClaimedObject } from './claims.ts'
-import type { FindObject, PodSpec, TokenResource } from './object-lookup.ts'
+import type { FindObject, PodSpec, TokenResource } from './find-object.ts'
 
 export interface BoundObjectReference {
   readonly kind?: string

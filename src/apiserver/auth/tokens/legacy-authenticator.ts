@@ -5,8 +5,8 @@
 import { timingSafeEqual } from 'node:crypto'
 import { goQuote } from '../../../kube/status/go-text.ts'
 import { type JsonObject, readText } from './claims.ts'
+import type { FindObject } from './find-object.ts'
 import { JwtAuthenticator, type JwtAuthenticatorOptions } from './jwt-authenticator.ts'
-import type { FindObject } from './object-lookup.ts'
 import { serviceAccountUser, serviceAccountUserName } from './service-account-user.ts'
 import { RefusedTokenError, type TokenAuthenticator } from './token-authenticator.ts'
 

@@ -3,7 +3,7 @@ import { parseTime } from '../../../kube/codec/time.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { goQuote } from '../../../kube/status/go-text.ts'
 import type { ClaimedObject, KubernetesClaims } from './claims.ts'
-import type { FindObject } from './object-lookup.ts'
+import type { FindObject } from './find-object.ts'
 import { RefusedTokenError } from './token-authenticator.ts'
 
 /** Clocks of servers differ, and a container that is being stopped still has things to say. */

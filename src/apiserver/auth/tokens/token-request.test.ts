@@ -3,8 +3,8 @@ import { generateKeys } from '../../../identity/keys.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { forbidden } from '../../../kube/status/resource-errors.ts'
 import { ManualClock } from '../../../runtime/clock.ts'
+import type { FindObject } from './find-object.ts'
 import { DEFAULT_ISSUER, TokenIssuer } from './issuer.ts'
-import type { FindObject } from './object-lookup.ts'
 import { answerTokenRequest, type TokenRequest } from './token-request.ts'
 
 const account = { namespace: 'default', name: 'worker' }

@@ -13,8 +13,8 @@ import {
   findBoundObjects,
   type ServiceAccountName,
 } from './bound-object.ts'
+import type { FindObject } from './find-object.ts'
 import type { TokenIssuer } from './issuer.ts'
-import type { FindObject } from './object-lookup.ts'
 
 /** For a request that names none: long enough for a session at a terminal. */
 const DEFAULT_TOKEN_LIFE_SECONDS = 60 * 60

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { type ObjectServer, startObjectServer } from '../../../../test/worlds/object-server.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
-import { builtIn } from '../../controllers/internal-client.ts'
+import { builtIn } from '../../objects/resource.ts'
 import type { Condition } from '../../storage/store.ts'
 import type { Allocator } from './allocator.ts'
 import { MAX_ALLOCATION_TRIES } from './commit-change.ts'

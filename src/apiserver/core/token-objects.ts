@@ -1,13 +1,10 @@
 /** The objects that tokens are about, as they are now. */
-import type { KubeObject } from '../../../kube/objects.ts'
-import type { ObjectCache } from '../../core/object-cache.ts'
-import { Item } from '../../objects/item.ts'
-import type { Store } from '../../storage/store.ts'
 
-export type TokenResource = 'serviceaccounts' | 'pods' | 'secrets' | 'nodes'
-
-/** The namespace is empty for nodes. Callers only look: the same object may be handed out again. */
-export type FindObject = (resource: TokenResource, namespace: string, name: string) => Promise<KubeObject | undefined>
+import type { KubeObject } from '../../kube/objects.ts'
+import type { FindObject, PodSpec } from '../auth/tokens/find-object.ts'
+import { Item } from '../objects/item.ts'
+import type { Store } from '../storage/store.ts'
+import type { ObjectCache } from './object-cache.ts'
 
 /** No object has a longer name, so the store need not be asked for one. */
 const maxNameCharacters = 253
@@ -52,9 +49,4 @@ function relevantPart({ metadata = {}, spec, data }: KubeObject): KubeObject {
     spec: { serviceAccountName, nodeName },
     data: { token },
   }
-}
-
-export interface PodSpec {
-  readonly serviceAccountName?: string
-  readonly nodeName?: string
 }

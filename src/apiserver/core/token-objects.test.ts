@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { KubeObject } from '../../../kube/objects.ts'
-import { ManualClock } from '../../../runtime/clock.ts'
-import { createLogger } from '../../../telemetry/logger.ts'
-import { ObjectCache } from '../../core/object-cache.ts'
-import { storedValue } from '../../objects/item.ts'
-import { MemoryStore } from '../../storage/memory-store.ts'
-import { objectLookup } from './object-lookup.ts'
+import type { KubeObject } from '../../kube/objects.ts'
+import { ManualClock } from '../../runtime/clock.ts'
+import { createLogger } from '../../telemetry/logger.ts'
+import { storedValue } from '../objects/item.ts'
+import { MemoryStore } from '../storage/memory-store.ts'
+import { ObjectCache } from './object-cache.ts'
+import { objectLookup } from './token-objects.ts'
 
 async function setUp() {
   const clock = new ManualClock()
