@@ -17,6 +17,7 @@ import type { ForwardSpec } from './forwards/forward-spec.ts'
 import { Forwards } from './forwards/forwards.ts'
 import type { HubClient } from './hub/hub-client.ts'
 import { parseHubUrls } from './hub/hub-url.ts'
+import type { KeeperMetrics } from './identity/keeper-metrics.ts'
 import { createAskWhy, createDialSession, type DialSessionOptions, type LinkIdentity } from './link/dial-session.ts'
 import type { LinkStatus } from './link/edge-link.ts'
 import { EdgeLinks } from './link/edge-links.ts'
@@ -24,7 +25,6 @@ import { createHubDial } from './link/hub-dial.ts'
 import { sourceAddressTowards } from './link/source-address.ts'
 import { advertiseWarning, isAlwaysThere } from './network/bind-address.ts'
 import { InterfaceError, type InterfaceStatus, OwnInterface } from './network/own-interface.ts'
-import type { KeeperMetrics } from './rotation/keeper-metrics.ts'
 
 export interface EdgeNetworkSettings extends Pick<DialSessionOptions, 'carriers' | 'proxy' | 'proxyCa' | 'innerTls'> {
   /** What hubs may reach from this node besides its kubelet. */

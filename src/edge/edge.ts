@@ -18,7 +18,6 @@ import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import { composeEdgeNetwork, type EdgeNetwork, type EdgeNetworkSettings, type EdgeNetworkStatus } from './compose.ts'
 import type { ClusterPins, EdgeEndpointStatus } from './compose-endpoint.ts'
 import type { FilterSettings } from './filters/filter-settings.ts'
-import { CheckIn } from './hub/check-in.ts'
 import { HubClient } from './hub/hub-client.ts'
 import { parseHubUrls } from './hub/hub-url.ts'
 import {
@@ -35,12 +34,13 @@ import {
   type JoinedIdentity,
   loadJoinedIdentity,
 } from './identity/edge-identity.ts'
+import { createKeeperMetrics, type KeeperMetrics } from './identity/keeper-metrics.ts'
 import { type JoinProgress, type JoinResult, joinHub } from './join/join.ts'
 import type { TokenSource } from './join/token-source.ts'
 import type { LinkIdentity } from './link/dial-session.ts'
 import { createHubDial } from './link/hub-dial.ts'
+import { CheckIn } from './rotation/check-in.ts'
 import { createEdgeKeeper, rejoinAdvice } from './rotation/edge-keeper.ts'
-import { createKeeperMetrics, type KeeperMetrics } from './rotation/keeper-metrics.ts'
 
 export interface EdgeOptions {
   readonly dataDir: string

@@ -9,6 +9,7 @@ import { createDestinationMetrics } from '../../src/edge/destinations/destinatio
 import { createEndpointMetrics } from '../../src/edge/endpoint/endpoint-metrics.ts'
 import { createFilterMetrics } from '../../src/edge/filters/filter-metrics.ts'
 import { createForwardMetrics } from '../../src/edge/forwards/forward-metrics.ts'
+import { createKeeperMetrics } from '../../src/edge/identity/keeper-metrics.ts'
 import { createKonnectivityMetrics } from '../../src/edge/konnectivity/metrics.ts'
 import { createTokenMetrics } from '../../src/edge/kubeconfigs/token-metrics.ts'
 import { createLinkMetrics } from '../../src/edge/link/link-metrics.ts'

@@ -15,8 +15,8 @@ import { readFileBounded } from '../../runtime/files/atomic-file.ts'
 import { diskOperations, type FileOperations } from '../../runtime/files/file-operations.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { KeeperMetrics } from '../rotation/keeper-metrics.ts'
 import type { EdgeIdentity } from './edge-identity.ts'
+import type { KeeperMetrics } from './keeper-metrics.ts'
 import { ownCertificateProblem } from './own-certificate.ts'
 
 /** Files change when a person or a tool renews them; within the minute is soon enough. */

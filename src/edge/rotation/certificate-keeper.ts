@@ -18,8 +18,8 @@ import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { HubError } from '../hub/hub-error.ts'
 import type { RememberedRotation } from '../identity/edge-record.ts'
+import type { KeeperMetrics } from '../identity/keeper-metrics.ts'
 import { clockHint } from './clock-hint.ts'
-import type { KeeperMetrics } from './keeper-metrics.ts'
 import {
   afterFailure,
   afterNewCa,

@@ -10,10 +10,10 @@ import { ManualClock } from '../../runtime/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { EdgeFiles } from '../identity/edge-files.ts'
 import { loadJoinedIdentity } from '../identity/edge-identity.ts'
+import { createKeeperMetrics } from '../identity/keeper-metrics.ts'
 import { joinHub } from '../join/join.ts'
 import { type CertificateKeeper, MAX_KEEPER_WAIT_MS } from './certificate-keeper.ts'
 import { createEdgeKeeper, type EdgeKeeper, type EdgeKeeperOptions } from './edge-keeper.ts'
-import { createKeeperMetrics } from './keeper-metrics.ts'
 import { NEW_CA_RENEWAL_SPREAD_MS, REJOIN_RECHECK_MS, UNTRUSTED_HUB_TOLERATED_MS } from './rotation-core.ts'
 
 let clock: ManualClock

@@ -11,11 +11,11 @@ import { HubClient } from '../hub/hub-client.ts'
 import { parseHubUrls } from '../hub/hub-url.ts'
 import type { EdgeFiles } from '../identity/edge-files.ts'
 import type { JoinedIdentity } from '../identity/edge-identity.ts'
+import type { KeeperMetrics } from '../identity/keeper-metrics.ts'
 import { LearntTrust } from '../identity/learnt-trust.ts'
 import { ownCertificateProblem } from '../identity/own-certificate.ts'
 import { CertificateKeeper, type Presentation } from './certificate-keeper.ts'
 import { clockHere } from './clock-hint.ts'
-import type { KeeperMetrics } from './keeper-metrics.ts'
 
 export interface EdgeKeeperOptions {
   readonly identity: JoinedIdentity

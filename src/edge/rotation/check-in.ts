@@ -8,8 +8,8 @@ import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { CHECK_IN_INTERVAL_MS } from '../rotation/rotation-core.ts'
-import { HubError } from './hub-error.ts'
+import { HubError } from '../hub/hub-error.ts'
+import { CHECK_IN_INTERVAL_MS } from './rotation-core.ts'
 
 /** A hub that restarts is back by then. */
 const CHECK_IN_RETRY_FIRST_MS = 1_000

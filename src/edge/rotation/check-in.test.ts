@@ -1,9 +1,9 @@
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../runtime/clock.ts'
-import { CHECK_IN_INTERVAL_MS } from '../rotation/rotation-core.ts'
+import { HubError, networkError } from '../hub/hub-error.ts'
 import { CHECK_IN_RETRY_MAX_MS, CheckIn } from './check-in.ts'
-import { HubError, networkError } from './hub-error.ts'
+import { CHECK_IN_INTERVAL_MS } from './rotation-core.ts'
 
 const logger = pino({ level: 'silent' })
 const refused = new HubError('refusal', 'certificate-revoked', 'forgotten', { retryable: false })
