@@ -1,6 +1,7 @@
 /** The machine around the edge: its clock, its tools, and who leads the address of the API service to the endpoint. */
+
+import { describeSkew, isNotable } from '../../edge/hub/clock-skew.ts'
 import { readEdgeRecord } from '../../edge/identity/edge-record.ts'
-import { describeSkew, isNotable } from '../../edge/join/join-error.ts'
 import { natTableName } from '../../edge/network/nat-plan.ts'
 import { type DoctorReaders, type Finding, fail, ok, ToolError, unlessForbidden, warn } from './finding.ts'
 

@@ -5,6 +5,7 @@ import { JoinTokenError } from '../../identity/join-token.ts'
 import type { HubRefusalCode } from '../../protocol/refusals.ts'
 import { ExplainedError } from '../../runtime/explained-error.ts'
 import { FileError } from '../../runtime/files/file-error.ts'
+import { describeSkew, isNotable } from '../hub/clock-skew.ts'
 import { HubError, type HubTlsCode } from '../hub/hub-error.ts'
 import { HubUrlError } from '../hub/hub-url.ts'
 import { EdgeIdentityError } from '../identity/edge-identity.ts'
@@ -100,14 +101,6 @@ const dateCodes: ReadonlySet<string> = new Set<HubTlsCode | HubRefusalCode>([
 ])
 const setTheClock = 'Set the clock of this machine, or that of the hub, and run the same again'
 
-export function isNotable(skewMs: number | undefined): boolean {
-  return skewMs !== undefined && Math.abs(skewMs) > NOTABLE_CLOCK_SKEW_MS
-}
-
-export function describeSkew({ nowMs, skewMs = 0 }: Pick<JoinContext, 'nowMs' | 'skewMs'>): string {
-  return `the clock here says ${isoTime(nowMs)}, that of the hub ${isoTime(nowMs + skewMs)}`
-}
-
 function adviceFor({ code }: HubError, { hubs, node }: JoinContext): string {
   switch (code) {
     case 'dns':
@@ -152,8 +145,4 @@ function adviceForTokens(node: string | undefined): string {
 
 export function tokenCommand(node: string | undefined): string {
   return node === undefined ? 'causeway token create' : `causeway token create --node ${node}`
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -1,6 +1,8 @@
 /** Failures that the join itself finds, each with what to do about it. */
+
+import { describeSkew, isNotable } from '../hub/clock-skew.ts'
 import type { OwnCertificateProblem } from '../identity/own-certificate.ts'
-import { describeSkew, isNotable, type JoinContext, JoinError, tokenCommand } from './join-error.ts'
+import { type JoinContext, JoinError, tokenCommand } from './join-error.ts'
 import type { TokenSource } from './token-source.ts'
 
 export function noToken(token: TokenSource): JoinError {

@@ -1,6 +1,7 @@
 /** Faults of dates that a wrong clock explains: said beside them, since nobody looks at the clock by himself. */
+
+import { describeSkew, isNotable } from '../hub/clock-skew.ts'
 import { HubError, type HubTlsCode } from '../hub/hub-error.ts'
-import { describeSkew, isNotable } from '../join/join-error.ts'
 
 const dateCodes: ReadonlySet<string> = new Set<HubTlsCode>(['hub-expired', 'hub-not-yet-valid'])
 
