@@ -7,7 +7,6 @@ import { CsrKeeper } from './certificates/csr-keeper.ts'
 import type { CertificateMetrics } from './certificates/metrics.ts'
 import { type ContentOptions, contentFor, NodeCertificates } from './certificates/node-certificates.ts'
 import { auditClaims } from './claims/metrics.ts'
-import { explained } from './cluster/cluster-error.ts'
 import { type OpenCluster, type OpenClusterOptions, openCluster } from './cluster/open-cluster.ts'
 import { ClusterWatchdog } from './cluster-watchdog.ts'
 import {
@@ -18,6 +17,7 @@ import {
 } from './compose-network.ts'
 import { KubeProxyAccount } from './kube-proxy-token/kube-proxy-account.ts'
 import type { ClusterDoor } from './port/connection.ts'
+import { explained } from './shared/cluster-error.ts'
 
 type OpeningOptions = 'namespace' | 'caFiles' | 'serverFiles' | 'addresses' | 'kubernetesCaFile' | 'apiServerName'
 

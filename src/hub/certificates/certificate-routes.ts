@@ -1,7 +1,6 @@
 /** `/v1/certificates/serving` and `/client`: what a node may have the cluster sign, and having it signed. */
 import { CERTIFICATE_PURPOSES, type CertificatePurpose, certificatePath } from '../../protocol/requests.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { onBehalfOfEdge } from '../cluster/cluster-error.ts'
 import { parseSigningRequest, readSigningRequestBody } from '../join/signing-request.ts'
 import type { ClusterDoor } from '../port/connection.ts'
 import { type HubRequest, type HubResponse, jsonResponse, pemResponse } from '../port/http-message.ts'
@@ -9,6 +8,7 @@ import type { Route } from '../port/http-routes.ts'
 import type { NodeBudget, NodeBudgetLimits } from '../port/node-budget.ts'
 import type { WorkGate } from '../port/overload.ts'
 import { checkPeer, type EdgePeer } from '../port/peer-check.ts'
+import { onBehalfOfEdge } from '../shared/cluster-error.ts'
 import type { NodeCertificates } from './node-certificates.ts'
 import { describeContent } from './template.ts'
 

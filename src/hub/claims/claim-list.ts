@@ -1,8 +1,8 @@
 /** All claims at once: to show them, and to clear away old marks of released names. */
 import type { ResourceClient } from '../../kube/client/resource-client.ts'
 import type { ConfigMap } from '../../kube/client/types.ts'
-import { CLAIM_LABEL } from '../cluster/names.ts'
-import { removeUnchanged } from '../cluster/shared-object.ts'
+import { CLAIM_LABEL } from '../shared/names.ts'
+import { removeUnchanged } from '../shared/shared-object.ts'
 import type { Claim } from './claim.ts'
 import { claimOf } from './claim-object.ts'
 

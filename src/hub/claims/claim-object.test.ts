@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ConfigMap } from '../../kube/client/types.ts'
-import { ClusterError } from '../cluster/cluster-error.ts'
+import { ClusterError } from '../shared/cluster-error.ts'
 import type { Claim } from './claim.ts'
 import { claimObject, claimOf, isSameClaim } from './claim-object.ts'
 

@@ -2,8 +2,8 @@
 
 import type { ConfigMap } from '../../kube/client/types.ts'
 import { presentFields } from '../../kube/present-fields.ts'
-import { Fields, timeText } from '../cluster/fields.ts'
-import { CLAIM_LABEL, claimName, labelsOf } from '../cluster/names.ts'
+import { Fields, timeText } from '../shared/fields.ts'
+import { CLAIM_LABEL, claimName, labelsOf } from '../shared/names.ts'
 import type { Claim, KeyFingerprint } from './claim.ts'
 
 const fingerprintPattern = /^[0-9a-f]{64}$/

@@ -12,10 +12,10 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Claims, JoiningWithCertificate } from '../cluster/cluster.ts'
-import { clusterUnavailable, explained, onBehalfOfEdge } from '../cluster/cluster-error.ts'
-import { claimName } from '../cluster/names.ts'
-import { changeShared, createOrChange } from '../cluster/shared-object.ts'
 import { Refusal } from '../refusal.ts'
+import { clusterUnavailable, explained, onBehalfOfEdge } from '../shared/cluster-error.ts'
+import { claimName } from '../shared/names.ts'
+import { changeShared, createOrChange } from '../shared/shared-object.ts'
 import {
   type Claim,
   claimByCertificate,

@@ -8,7 +8,7 @@ import type { ConfigMap } from '../../kube/client/types.ts'
 import type { WatchEvent } from '../../kube/objects.ts'
 import type { ReflectorSource, WatchSource } from '../../kube/reflector/reflector.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { CLAIM_LABEL } from '../cluster/names.ts'
+import { CLAIM_LABEL } from '../shared/names.ts'
 import { CLAIMS_ANSWER_TIMEOUT_MS, CLAIMS_WATCH_SECONDS, type Freshness } from './freshness.ts'
 
 const initialEventsEnd = 'k8s.io/initial-events-end'

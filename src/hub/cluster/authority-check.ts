@@ -8,7 +8,7 @@ import { type CertificateAuthority, issueCertificate, validityFromNow } from '..
 import { generateKeys } from '../../identity/keys.ts'
 import { verifyCertificate } from '../../identity/verify.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { ClusterError } from './cluster-error.ts'
+import { ClusterError } from '../shared/cluster-error.ts'
 
 const trialLifeMs = 60_000
 

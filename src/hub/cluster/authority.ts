@@ -17,12 +17,12 @@ import type { Clock } from '../../runtime/clock.ts'
 import { readFileBounded } from '../../runtime/files/atomic-file.ts'
 import { FileError } from '../../runtime/files/file-error.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import { explained } from '../shared/cluster-error.ts'
+import { Fields, secretData } from '../shared/fields.ts'
+import { CA_SECRET, labelsOf } from '../shared/names.ts'
+import { createIfAbsent, getIfPresent } from '../shared/shared-object.ts'
 import { checkCanSign } from './authority-check.ts'
 import type { HubAuthority } from './cluster.ts'
-import { explained } from './cluster-error.ts'
-import { Fields, secretData } from './fields.ts'
-import { CA_SECRET, labelsOf } from './names.ts'
-import { createIfAbsent, getIfPresent } from './shared-object.ts'
 
 /** Edges pin the CA for as long as they live, so it must not end while anybody remembers. */
 export const CA_LIFE_MS = 3650 * 24 * 60 * 60 * 1000

@@ -14,11 +14,11 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
 import type { Claim, KeyFingerprint } from '../claims/claim.ts'
 import { listClaims } from '../claims/claim-list.ts'
+import { ClusterError, explained } from '../shared/cluster-error.ts'
+import { secretData } from '../shared/fields.ts'
+import { CA_SECRET } from '../shared/names.ts'
+import { changeShared } from '../shared/shared-object.ts'
 import { authorityOfSecret, CA_FIELDS, CA_LIFE_MS, type LoadedAuthority } from './authority.ts'
-import { ClusterError, explained } from './cluster-error.ts'
-import { secretData } from './fields.ts'
-import { CA_SECRET } from './names.ts'
-import { changeShared } from './shared-object.ts'
 
 /** Each adds a certificate to every handshake; by then the oldest have to be retired. */
 const MAX_TRUSTED_CAS = 4

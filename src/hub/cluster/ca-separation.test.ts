@@ -5,8 +5,8 @@ import { userName } from '../../identity/distinguished-name.ts'
 import { issueCertificate, issueSelfSignedCa, validityFromNow } from '../../identity/issue.ts'
 import { generateKeys } from '../../identity/keys.ts'
 import { systemClock } from '../../runtime/clock.ts'
+import { ClusterError } from '../shared/cluster-error.ts'
 import { checkCaSeparation } from './ca-separation.ts'
-import { ClusterError } from './cluster-error.ts'
 
 const [kubernetes, earlier, hub] = await Promise.all(
   ['kubernetes', 'kubernetes-2025', 'hub'].map((name) => makeCa(systemClock, name)),

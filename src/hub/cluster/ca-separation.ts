@@ -6,8 +6,8 @@
 import { type Certificate, readCertificates } from '../../identity/certificate.ts'
 import { formatName } from '../../identity/distinguished-name.ts'
 import { keyFingerprint } from '../../identity/keys.ts'
+import { ClusterError } from '../shared/cluster-error.ts'
 import type { HubAuthority, KubernetesTrust } from './cluster.ts'
-import { ClusterError } from './cluster-error.ts'
 
 /** Throws a `ClusterError` if a certificate of the hub could lead to a CA of Kubernetes. */
 export function checkCaSeparation(hub: HubAuthority, kubernetes: Pick<KubernetesTrust, 'caPem'>): void {

@@ -8,11 +8,11 @@ import { configMaps } from '../../kube/client/kinds.ts'
 import type { ConfigMap } from '../../kube/client/types.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
+import { ClusterError } from '../shared/cluster-error.ts'
+import { Fields } from '../shared/fields.ts'
+import { CLUSTER_CONFIG_MAP, labelsOf } from '../shared/names.ts'
+import { changeShared, getIfPresent } from '../shared/shared-object.ts'
 import type { KubernetesTrust } from './cluster.ts'
-import { ClusterError } from './cluster-error.ts'
-import { Fields } from './fields.ts'
-import { CLUSTER_CONFIG_MAP, labelsOf } from './names.ts'
-import { changeShared, getIfPresent } from './shared-object.ts'
 
 const idBytes = 16
 const field = { id: 'clusterId', hubCa: 'hub-ca.crt', kubernetesCa: 'ca.crt', apiServerName: 'apiServerName' } as const

@@ -5,7 +5,7 @@
  */
 import { IdentityError } from '../../identity/errors.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { ClusterError } from './cluster-error.ts'
+import { ClusterError } from '../shared/cluster-error.ts'
 import { type ClusterInfo, type ClusterInfoOptions, publishClusterInfo, readClusterInfo } from './cluster-info.ts'
 
 type OwnFacts = Omit<ClusterInfo, 'id'>

@@ -12,7 +12,7 @@ import { configMaps, secrets } from '../../kube/client/kinds.ts'
 import { isNotFound } from '../../kube/status/predicates.ts'
 import type { RunningPart } from '../../process/lifecycle.ts'
 import { ManualClock, systemClock } from '../../runtime/clock.ts'
-import { CA_SECRET, CLUSTER_CONFIG_MAP, JOIN_TOKEN_SECRET } from './names.ts'
+import { CA_SECRET, CLUSTER_CONFIG_MAP, JOIN_TOKEN_SECRET } from '../shared/names.ts'
 import { CLUSTER_CHECK_MS, type OpenCluster, openCluster } from './open-cluster.ts'
 import { SERVER_CERTIFICATE_LIFE_MS } from './server-certificate.ts'
 

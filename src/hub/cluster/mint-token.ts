@@ -4,7 +4,7 @@ import { caBundleSha256, caSha256, mintJoinToken } from '../../identity/join-tok
 import { MAX_NODE_NAME_LENGTH, nodeNameProblem } from '../../identity/node-name.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
-import { ClusterError } from './cluster-error.ts'
+import { ClusterError } from '../shared/cluster-error.ts'
 import type { ClusterInfo } from './cluster-info.ts'
 import { TOKEN_KEY_LIFE_MS, type TokenKeys } from './token-keys.ts'
 import { MAX_TOKEN_USES, type TokenRecords } from './token-records.ts'

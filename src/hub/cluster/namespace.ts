@@ -2,8 +2,8 @@
 import type { KubeClient } from '../../kube/client/client.ts'
 import { namespaces } from '../../kube/client/kinds.ts'
 import { isAlreadyExists, isForbidden, isNotFound } from '../../kube/status/predicates.ts'
-import { ClusterError, explained } from './cluster-error.ts'
-import { labelsOf } from './names.ts'
+import { ClusterError, explained } from '../shared/cluster-error.ts'
+import { labelsOf } from '../shared/names.ts'
 
 export async function ensureNamespace(client: KubeClient, name: string): Promise<void> {
   if (await explained(`look for namespace ${name}`, () => isPresent(client, name))) return

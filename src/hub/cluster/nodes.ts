@@ -1,9 +1,9 @@
 /** Which nodes the cluster has, whoever made them. */
 import type { KubeClient } from '../../kube/client/client.ts'
 import { nodes } from '../../kube/client/kinds.ts'
+import { onBehalfOfEdge } from '../shared/cluster-error.ts'
+import { getIfPresent } from '../shared/shared-object.ts'
 import type { ClusterNodes } from './cluster.ts'
-import { onBehalfOfEdge } from './cluster-error.ts'
-import { getIfPresent } from './shared-object.ts'
 
 export class KubernetesNodes implements ClusterNodes {
   readonly #client: KubeClient

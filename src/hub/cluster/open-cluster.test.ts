@@ -25,7 +25,7 @@ import type { KubeClient } from '../../kube/client/client.ts'
 import { configMaps, namespaces, nodes, secrets } from '../../kube/client/kinds.ts'
 import { isNotFound } from '../../kube/status/predicates.ts'
 import { type Clock, ManualClock, systemClock } from '../../runtime/clock.ts'
-import { CA_SECRET, CLUSTER_CONFIG_MAP, serverSecretName, TOKEN_KEYS_SECRET } from './names.ts'
+import { CA_SECRET, CLUSTER_CONFIG_MAP, serverSecretName, TOKEN_KEYS_SECRET } from '../shared/names.ts'
 import { KubernetesNodes } from './nodes.ts'
 import { type OpenCluster, type OpenClusterOptions, openCluster } from './open-cluster.ts'
 

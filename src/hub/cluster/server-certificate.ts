@@ -21,11 +21,11 @@ import type { Clock } from '../../runtime/clock.ts'
 import { FileError } from '../../runtime/files/file-error.ts'
 import type { Random } from '../../runtime/random.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import { ClusterError, explained } from '../shared/cluster-error.ts'
+import { Fields, secretData } from '../shared/fields.ts'
+import { labelsOf, serverSecretName } from '../shared/names.ts'
+import { changeShared } from '../shared/shared-object.ts'
 import { type LoadedAuthority, TLS_SECRET_TYPE } from './authority.ts'
-import { ClusterError, explained } from './cluster-error.ts'
-import { Fields, secretData } from './fields.ts'
-import { labelsOf, serverSecretName } from './names.ts'
-import { changeShared } from './shared-object.ts'
 
 /** Short enough to be renewed often and so to be known to work, long enough to outlast any absence of the API server. */
 export const SERVER_CERTIFICATE_LIFE_MS = 90 * 24 * 60 * 60 * 1000

@@ -2,7 +2,7 @@
 import type { KubeClient } from '../../kube/client/client.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Random, systemRandom } from '../../runtime/random.ts'
-import { explained } from './cluster-error.ts'
+import { explained } from '../shared/cluster-error.ts'
 import { readClusterInfo } from './cluster-info.ts'
 import { type MintedToken, mintToken, type TokenWish } from './mint-token.ts'
 import { TokenKeys } from './token-keys.ts'

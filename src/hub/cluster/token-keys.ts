@@ -10,9 +10,9 @@ import type { ResourceClient } from '../../kube/client/resource-client.ts'
 import type { Secret } from '../../kube/client/types.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
-import { Fields, secretData, timeText } from './fields.ts'
-import { labelsOf, TOKEN_KEYS_SECRET } from './names.ts'
-import { changeShared, createIfAbsent } from './shared-object.ts'
+import { Fields, secretData, timeText } from '../shared/fields.ts'
+import { labelsOf, TOKEN_KEYS_SECRET } from '../shared/names.ts'
+import { changeShared, createIfAbsent } from '../shared/shared-object.ts'
 
 /** How long a key signs. */
 export const TOKEN_KEY_LIFE_MS = 30 * 24 * 60 * 60 * 1000

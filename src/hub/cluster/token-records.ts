@@ -10,9 +10,9 @@ import type { ConfigMap } from '../../kube/client/types.ts'
 import { presentFields } from '../../kube/present-fields.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
-import { Fields, timeText } from './fields.ts'
-import { labelsOf, TOKEN_LABEL, tokenRecordName } from './names.ts'
-import { changeShared, getIfPresent, removeUnchanged } from './shared-object.ts'
+import { Fields, timeText } from '../shared/fields.ts'
+import { labelsOf, TOKEN_LABEL, tokenRecordName } from '../shared/names.ts'
+import { changeShared, getIfPresent, removeUnchanged } from '../shared/shared-object.ts'
 
 /** All uses of a token stand in one ConfigMap, which holds a megabyte; a use takes at most 350 bytes of it. */
 export const MAX_TOKEN_USES = 1_000

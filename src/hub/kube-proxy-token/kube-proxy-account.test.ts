@@ -12,7 +12,7 @@ import {
 } from '../../kube/client/kinds.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { isForbidden } from '../../kube/status/predicates.ts'
-import { onBehalfOfEdge } from '../cluster/cluster-error.ts'
+import { onBehalfOfEdge } from '../shared/cluster-error.ts'
 import {
   KUBE_PROXY_ACCOUNT,
   KUBE_PROXY_BINDING,

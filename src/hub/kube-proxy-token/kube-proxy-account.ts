@@ -7,8 +7,8 @@ import { type Resource, serviceAccounts, tokenRequests } from '../../kube/client
 import type { KubeObject } from '../../kube/objects.ts'
 import { findApiError, isAlreadyExists, isForbidden, isNotFound } from '../../kube/status/predicates.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { labelsOf } from '../cluster/names.ts'
 import { Refusal } from '../refusal.ts'
+import { labelsOf } from '../shared/names.ts'
 
 export const KUBE_PROXY_ACCOUNT = 'kube-proxy'
 export const KUBE_PROXY_BINDING = 'causeway:kube-proxy'

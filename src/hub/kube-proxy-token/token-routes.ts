@@ -2,13 +2,13 @@
 import { HUB_PATHS } from '../../protocol/requests.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { onBehalfOfEdge } from '../cluster/cluster-error.ts'
 import type { ClusterDoor } from '../port/connection.ts'
 import { type HubRequest, type HubResponse, jsonResponse } from '../port/http-message.ts'
 import type { Route } from '../port/http-routes.ts'
 import type { NodeBudget, NodeBudgetLimits } from '../port/node-budget.ts'
 import type { WorkGate } from '../port/overload.ts'
 import { checkPeer, type EdgePeer } from '../port/peer-check.ts'
+import { onBehalfOfEdge } from '../shared/cluster-error.ts'
 import type { KubeProxyAccount } from './kube-proxy-account.ts'
 
 /** Tokens of one node in a row: a node that keeps crashing before it has written one asks again at every start. */
