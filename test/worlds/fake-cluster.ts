@@ -11,14 +11,8 @@ import {
   type HeldClaim,
   type Presented,
 } from '../../src/hub/claims/claim.ts'
-import type {
-  Claims,
-  Cluster,
-  HubAuthority,
-  JoiningWithCertificate,
-  JoinTokens,
-  KubernetesTrust,
-} from '../../src/hub/cluster/cluster.ts'
+import type { Claims, JoiningWithCertificate } from '../../src/hub/claims/claims.ts'
+import type { Cluster, HubAuthority, JoinTokens, KubernetesTrust } from '../../src/hub/cluster/cluster.ts'
 import { Refusal } from '../../src/hub/refusal.ts'
 import { certificatePem } from '../../src/identity/certificate.ts'
 import { userName } from '../../src/identity/distinguished-name.ts'
