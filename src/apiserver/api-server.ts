@@ -1,19 +1,14 @@
 /** The API server as one part of a process: keys, store, objects, port. */
 import { join } from 'node:path'
-import type { Registry } from 'prom-client'
 import type { Listener } from '../http/server/listener.ts'
 import { keyExposure } from '../identity/key-exposure.ts'
 import { isInsufficientStorage } from '../kube/status/predicates.ts'
 import { formatAddress, type ListenAddress } from '../network/listen.ts'
 import type { Part, RunningPart } from '../process/lifecycle.ts'
 import { stopInReverse } from '../process/part-group.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { HealthChecks } from '../telemetry/health.ts'
-import { componentLogger, type Logger } from '../telemetry/logger.ts'
-import type { AuditSink } from './audit/sink.ts'
-import type { AuthorizationMode } from './auth/mode-names.ts'
-import { type CaBundle, composeApiServer, tlsFiles } from './compose.ts'
-import type { ReplaceableController } from './controllers/replaceable.ts'
+import { componentLogger } from '../telemetry/logger.ts'
+import type { ApiServerOptions } from './api-server-options.ts'
+import { composeApiServer } from './compose.ts'
 import { keyFiles, loadPki, type Pki, writeAdminKubeconfig } from './pki/pki.ts'
 import { SharedAuthorities } from './pki/shared-authorities.ts'
 import { SetupError } from './setup-error.ts'
@@ -21,28 +16,13 @@ import { roomLoggedStore } from './storage/room-log.ts'
 import type { Store } from './storage/store.ts'
 import { StoreFullError } from './storage/store-errors.ts'
 
-export interface ApiServerSettings {
+export interface ApiServerSettings extends Omit<ApiServerOptions, 'pki' | 'store'> {
   readonly dataDir: string
-  readonly address: ListenAddress
   /** What clients call the server besides its address. */
   readonly dnsNames: readonly string[]
   readonly ipAddresses: readonly string[]
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly health: HealthChecks
-  readonly registry: Registry
-  readonly tokens?: { readonly csv: string; readonly source: string }
-  readonly clientCas?: readonly CaBundle[]
-  readonly authorizationModes?: readonly AuthorizationMode[]
-  readonly auditLog?: AuditSink
-  /** 0 for as many as there may be in all. */
-  readonly maxConnectionsPerAddress?: number
-  readonly disabledAdmissionPlugins?: readonly string[]
-  readonly skippedControllers?: readonly ReplaceableController[]
-  /** True when other API servers may use the same store. */
-  readonly sharesStore: boolean
-  /** Whether those servers have their CAs and ServiceAccount key in the store, and not each its own on its disk. */
-  readonly sharesPki?: boolean
+  /** Whether servers on the same store have their CAs and ServiceAccount key there, and not each its own on its disk. */
+  readonly sharesPki?: boolean | undefined
   openStore(): Promise<Store>
 }
 
@@ -86,7 +66,7 @@ export class ApiServer implements Part {
   }
 
   async #start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
-    const { dataDir, clock, dnsNames, ipAddresses, address } = this.#settings
+    const { dataDir, clock, dnsNames, ipAddresses, sharesPki } = this.#settings
     const names = {
       dnsNames: [...serviceNames, 'localhost', ...dnsNames],
       ipAddresses: ['127.0.0.1', '::1', KUBERNETES_SERVICE_IP, ...ipAddresses],
@@ -94,11 +74,11 @@ export class ApiServer implements Part {
     const store = await this.#openStore()
     const running: RunningPart[] = [{ stop: () => store.close() }]
     try {
-      const shared = this.#settings.sharesPki === true ? new SharedAuthorities(store, dataDir) : undefined
+      const shared = sharesPki === true ? new SharedAuthorities(store, dataDir) : undefined
       const load = (): Promise<Pki> => loadPki(dataDir, names, clock, shared)
       const pki = await load()
       await this.#warnOfExposedKeys()
-      const { parts, listener } = composeApiServer({ ...this.#settings, address, pki, store })
+      const { parts, listener } = composeApiServer(this.#optionsWith(pki, store))
       for (const part of parts) running.push(await part.start(signal, fail))
       running.push(this.#keepCertificatesFresh(listener, load))
       const host = ['0.0.0.0', '::'].includes(listener.address.host) ? '127.0.0.1' : listener.address.host
@@ -109,6 +89,28 @@ export class ApiServer implements Part {
       throw error
     }
     return { stop: (deadline) => stopInReverse(running, deadline) }
+  }
+
+  #optionsWith(pki: Pki, store: Store): ApiServerOptions {
+    const { address, clock, logger, health, registry, sharesStore, tokens, authorizationModes } = this.#settings
+    const { disabledAdmissionPlugins, skippedControllers, clientCas, auditLog } = this.#settings
+    return {
+      address,
+      pki,
+      store,
+      clock,
+      logger,
+      health,
+      registry,
+      sharesStore,
+      tokens,
+      authorizationModes,
+      disabledAdmissionPlugins,
+      skippedControllers,
+      clientCas,
+      auditLog,
+      maxConnectionsPerAddress: this.#settings.maxConnectionsPerAddress,
+    }
   }
 
   async #openStore(): Promise<Store> {

@@ -46,10 +46,11 @@ export interface ControllersOptions {
   /** Known once the listener listens. */
   securePort(): number
   /** Where others reach this server; an address of this machine unless given. */
-  readonly advertiseAddress?: string
+  readonly advertiseAddress?: string | undefined
   /** True when other API servers may use the same store. */
   readonly sharesStore: boolean
-  readonly skip?: readonly ReplaceableController[]
+  /** Left to a kube-controller-manager; absent: none. */
+  readonly skip?: readonly ReplaceableController[] | undefined
 }
 
 export interface ControllerParts {
@@ -129,13 +130,12 @@ function identityLeaseOf(client: InternalClient, options: ControllersOptions): C
 
 function kubernetesServiceOf(client: InternalClient, options: ControllersOptions): Controller {
   const { serviceRange, sharesStore, cache } = options
-  const advertiseAddress = advertisedBy(options)
   return kubernetesServiceController({
     client,
     clusterIp: serviceRange.first,
     others: () => (sharesStore ? liveServers(cache) : []),
     securePort: () => options.securePort(),
-    ...(advertiseAddress === undefined ? {} : { advertiseAddress }),
+    advertiseAddress: advertisedBy(options),
   })
 }
 

@@ -16,7 +16,7 @@ export interface KubernetesServiceOptions {
   readonly client: InternalClient
   readonly clusterIp: string
   /** Where others reach this server. Absent: nobody but this machine can, and the Service has no endpoints. */
-  readonly advertiseAddress?: string
+  readonly advertiseAddress?: string | undefined
   /** Known once the server listens. */
   readonly securePort: () => number
   /** The servers on the same store that live; whether this one is among them does not matter. */
