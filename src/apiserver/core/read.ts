@@ -161,8 +161,8 @@ export class Reader {
     const items: Item[] = []
     let position = after
     for (;;) {
-      const from = position === '' ? {} : { after: position }
-      const { entries, remaining } = await this.#store.list(prefix, { revision, limit: HISTORY_PAGE_ENTRIES, ...from })
+      const options = { revision, limit: HISTORY_PAGE_ENTRIES, after: position || undefined }
+      const { entries, remaining } = await this.#store.list(prefix, options)
       for (const entry of entries) {
         if (turns.isOver) await this.#others(turns, signal)
         const item = Item.fromEntry(entry)

@@ -1,7 +1,7 @@
 /** The objects that tokens are about, as they are now. */
 
 import type { KubeObject } from '../../kube/objects.ts'
-import type { FindObject, PodSpec } from '../auth/tokens/find-object.ts'
+import type { FindObject, PodSpec, TokenObject } from '../auth/tokens/find-object.ts'
 import { Item } from '../objects/item.ts'
 import type { Store } from '../storage/store.ts'
 import type { ObjectCache } from './object-cache.ts'
@@ -14,8 +14,8 @@ const maxNameCharacters = 253
  * used here already: then the store itself decides.
  */
 export function objectLookup(cache: ObjectCache, store: Pick<Store, 'get'>): FindObject {
-  const parsed = new WeakMap<Item, KubeObject>()
-  const objectOf = (item: Item): KubeObject => {
+  const parsed = new WeakMap<Item, TokenObject>()
+  const objectOf = (item: Item): TokenObject => {
     const known = parsed.get(item)
     if (known !== undefined) return known
     const object = relevantPart(item.object())
@@ -34,18 +34,12 @@ export function objectLookup(cache: ObjectCache, store: Pick<Store, 'get'>): Fin
 }
 
 /** Every request asks for these objects: they are parsed once, and only what tokens are checked against is kept. */
-function relevantPart({ metadata = {}, spec, data }: KubeObject): KubeObject {
+function relevantPart({ metadata = {}, spec, data }: KubeObject): TokenObject {
   const { name, namespace, uid, deletionTimestamp, labels } = metadata
   const { serviceAccountName, nodeName } = (spec ?? {}) as PodSpec
   const { token } = (data ?? {}) as { readonly token?: string }
   return {
-    metadata: {
-      ...(name === undefined ? {} : { name }),
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(uid === undefined ? {} : { uid }),
-      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-      ...(labels === undefined ? {} : { labels }),
-    },
+    metadata: { name, namespace, uid, deletionTimestamp, labels },
     spec: { serviceAccountName, nodeName },
     data: { token },
   }

@@ -46,7 +46,7 @@ export type HeavyTask =
       readonly resource: ResourceName
       readonly object: string
       /** Absent for a create. */
-      readonly old?: Uint8Array
+      readonly old?: Uint8Array | undefined
       readonly context: WriteContext
     }
 

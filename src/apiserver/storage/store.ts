@@ -32,7 +32,7 @@ export interface ReadOptions {
 
 export interface ListOptions extends ReadOptions {
   /** Only keys after this one, in byte order. */
-  readonly after?: string
+  readonly after?: string | undefined
   /** At most this many entries; at least 1. */
   readonly limit?: number
 }

@@ -1,10 +1,9 @@
 /** The object that a token shall live and die with: found, and checked to be the one that was meant. */
-import type { KubeObject } from '../../../kube/objects.ts'
 import { goQuote } from '../../../kube/status/go-text.ts'
 import { badRequest } from '../../../kube/status/request-errors.ts'
 import { conflict, notFound } from '../../../kube/status/resource-errors.ts'
 import type { BoundObjects, ClaimedObject } from './claims.ts'
-import type { FindObject, PodSpec, TokenResource } from './find-object.ts'
+import type { FindObject, PodSpec, TokenObject, TokenResource } from './find-object.ts'
 
 export interface BoundObjectReference {
   readonly kind?: string
@@ -47,7 +46,7 @@ export async function findBoundObjects(
 
 async function boundObjects(
   resource: TokenResource,
-  object: KubeObject,
+  object: TokenObject,
   accountName: string,
   find: FindObject,
 ): Promise<BoundObjects> {
@@ -55,7 +54,7 @@ async function boundObjects(
   return resource === 'secrets' ? { secret: claimed(object) } : { node: claimed(object) }
 }
 
-async function podAndNode(pod: KubeObject, accountName: string, find: FindObject): Promise<BoundObjects> {
+async function podAndNode(pod: TokenObject, accountName: string, find: FindObject): Promise<BoundObjects> {
   const { serviceAccountName, nodeName = '' } = (pod['spec'] ?? {}) as PodSpec
   if (serviceAccountName !== accountName) {
     const subject = `cannot bind token for serviceaccount ${goQuote(accountName)}`
@@ -71,7 +70,7 @@ export async function existing(
   namespace: string,
   name: string,
   find: FindObject,
-): Promise<KubeObject> {
+): Promise<TokenObject> {
   checkName(name)
   const object = await find(resource, namespace, name)
   if (object === undefined) throw notFound({ group: '', resource }, name)
@@ -91,7 +90,7 @@ function checkName(name: string): void {
   if (breach !== '') throw badRequest(`Name parameter invalid: ${goQuote(name)}: ${breach}`)
 }
 
-export function claimed({ metadata }: KubeObject): ClaimedObject {
+export function claimed({ metadata }: TokenObject): ClaimedObject {
   return { name: metadata?.name ?? '', uid: metadata?.uid ?? '' }
 }
 

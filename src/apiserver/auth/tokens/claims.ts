@@ -8,10 +8,10 @@ export interface ClaimedObject {
 }
 
 export interface BoundObjects {
-  readonly pod?: ClaimedObject
-  readonly secret?: ClaimedObject
+  readonly pod?: ClaimedObject | undefined
+  readonly secret?: ClaimedObject | undefined
   /** Beside a pod it says where the pod runs; alone it is what the token is bound to. */
-  readonly node?: ClaimedObject
+  readonly node?: ClaimedObject | undefined
 }
 
 export interface KubernetesClaims extends BoundObjects {
@@ -41,13 +41,12 @@ export function readClaims(payload: JsonObject): TokenClaims {
 }
 
 function readKubernetes(claims: JsonObject): KubernetesClaims {
-  const [pod, secret, node] = ['pod', 'secret', 'node'].map((name) => readReference(claims, name))
   return {
     namespace: readText(claims, 'namespace'),
     serviceAccount: readReference(claims, 'serviceaccount') ?? { name: '', uid: '' },
-    ...(pod === undefined ? {} : { pod }),
-    ...(secret === undefined ? {} : { secret }),
-    ...(node === undefined ? {} : { node }),
+    pod: readReference(claims, 'pod'),
+    secret: readReference(claims, 'secret'),
+    node: readReference(claims, 'node'),
   }
 }
 

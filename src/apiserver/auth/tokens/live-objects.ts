@@ -1,9 +1,8 @@
 /** Whether what a token speaks of still is: a token ends with its ServiceAccount and with the object it is bound to. */
 import { parseTime } from '../../../kube/codec/time.ts'
-import type { KubeObject } from '../../../kube/objects.ts'
 import { goQuote } from '../../../kube/status/go-text.ts'
 import type { ClaimedObject, KubernetesClaims } from './claims.ts'
-import type { FindObject } from './find-object.ts'
+import type { FindObject, TokenObject } from './find-object.ts'
 import { RefusedTokenError } from './token-authenticator.ts'
 
 /** Clocks of servers differ, and a container that is being stopped still has things to say. */
@@ -32,7 +31,7 @@ async function checkServiceAccount(
   if (isLongDeleted(object, nowMs)) throw new RefusedTokenError(`service account ${namespace}/${name} has been deleted`)
 }
 
-function checkBound(object: KubeObject | undefined, kind: string, { uid }: ClaimedObject, nowMs: number): void {
+function checkBound(object: TokenObject | undefined, kind: string, { uid }: ClaimedObject, nowMs: number): void {
   const invalidated = 'service account token has been invalidated'
   if (object === undefined) throw new RefusedTokenError(invalidated)
   const liveUid = object.metadata?.uid ?? ''
@@ -44,7 +43,7 @@ function checkBound(object: KubeObject | undefined, kind: string, { uid }: Claim
 }
 
 /** A deletion time lies in the future while a pod has time left to stop. */
-function isLongDeleted({ metadata }: KubeObject, nowMs: number): boolean {
+function isLongDeleted({ metadata }: TokenObject, nowMs: number): boolean {
   const deleted = parseTime(metadata?.deletionTimestamp ?? '')
   return deleted !== undefined && deleted.seconds * 1000 < nowMs - LEEWAY_MS
 }

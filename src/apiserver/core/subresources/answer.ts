@@ -59,9 +59,16 @@ export class Answer {
     const { representation } = this.#output
     if (representation.as === 'Table') {
       const { includeObject, version } = representation
-      const listMeta = list === undefined ? {} : { listMeta: list.metadata }
-      const options = { kind, apiVersion, includeObject, version, nowMs: this.#nowMs, withHeaders: true, ...listMeta }
-      return renderTable(objects, options) as unknown as KubeObject
+      const table = renderTable(objects, {
+        kind,
+        apiVersion,
+        includeObject,
+        version,
+        nowMs: this.#nowMs,
+        withHeaders: true,
+        listMeta: list?.metadata,
+      })
+      return table as unknown as KubeObject
     }
     if (representation.as === 'Object' || representation.as === 'APIGroupDiscoveryList') return undefined
     const metaVersion = `meta.k8s.io/${representation.version}`

@@ -78,11 +78,8 @@ function scaled(workload: KubeObject, scale: KubeObject): KubeObject {
   if (errors.length > 0) throw invalid({ group: 'autoscaling', kind: 'Scale' }, name, errors)
   ensureStruct(workload, 'spec')['replicas'] = replicas
   const { uid, resourceVersion } = scale.metadata ?? {}
-  workload.metadata = {
-    ...workload.metadata,
-    ...(uid === undefined ? {} : { uid }),
-    resourceVersion: resourceVersion ?? '',
-  }
+  workload.metadata = { ...workload.metadata, resourceVersion: resourceVersion ?? '' }
+  if (uid !== undefined) workload.metadata.uid = uid
   return workload
 }
 

@@ -55,18 +55,13 @@ function parse(body: Buffer): KubeObject {
 }
 
 function fromQuery(query: RequestQuery): GivenOptions {
-  const gracePeriodSeconds = integerParameter(query, 'gracePeriodSeconds')
-  const propagationPolicy = query.first('propagationPolicy')
-  const orphanDependents = flagParameter(query, 'orphanDependents')
-  const [uid = '', resourceVersion = ''] = [query.first('uid'), query.first('resourceVersion')]
+  // An empty precondition is none.
+  const [uid, resourceVersion] = [query.first('uid') || undefined, query.first('resourceVersion') || undefined]
   return {
-    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
-    ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
-    ...(orphanDependents === undefined ? {} : { orphanDependents }),
-    preconditions: {
-      ...(uid === '' ? {} : { uid }),
-      ...(resourceVersion === '' ? {} : { resourceVersion }),
-    },
+    gracePeriodSeconds: integerParameter(query, 'gracePeriodSeconds'),
+    propagationPolicy: query.first('propagationPolicy'),
+    orphanDependents: flagParameter(query, 'orphanDependents'),
+    preconditions: { uid, resourceVersion },
     dryRun: query.all('dryRun'),
   }
 }

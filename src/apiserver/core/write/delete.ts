@@ -11,11 +11,12 @@ import type { WriteRequest } from './write-request.ts'
 import type { Writer } from './writer.ts'
 
 export interface DeleteOptions {
-  readonly gracePeriodSeconds?: number
+  readonly gracePeriodSeconds?: number | undefined
   /** Orphan, Background or Foreground. */
-  readonly propagationPolicy?: string
-  readonly orphanDependents?: boolean
-  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string }
+  readonly propagationPolicy?: string | undefined
+  readonly orphanDependents?: boolean | undefined
+  /** What the object must be, or nothing is deleted. */
+  readonly preconditions?: { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined }
 }
 
 export type Deleted =

@@ -60,9 +60,11 @@ export class Maker {
       if (old === undefined) return finishCreateStep(step, object, context)
       return finishUpdateStep(step, object, old.object(), context)
     }
-    const known = old === undefined ? {} : { old: old.json }
-    const task = { step: 'finish', resource: nameOf(resource), object: printJson(object), context, ...known } as const
-    return await this.#elsewhere(task, request)
+    const name = nameOf(resource)
+    return await this.#elsewhere(
+      { step: 'finish', resource: name, object: printJson(object), old: old?.json, context },
+      request,
+    )
   }
 
   #context(resource: Resource): { resource: Resource; strategy: KindStrategy } {

@@ -16,7 +16,7 @@ export interface TableOptions {
   readonly kind: string
   readonly apiVersion: string
   /** Of the list. A single object, also one of a watch, has none: the table then carries its resourceVersion. */
-  readonly listMeta?: ListMeta
+  readonly listMeta?: ListMeta | undefined
   readonly includeObject: IncludeObject
   /** Of meta.k8s.io. */
   readonly version: MetaVersion
