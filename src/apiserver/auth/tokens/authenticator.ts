@@ -12,16 +12,19 @@ export interface ServiceAccountTokenOptions extends Omit<JwtAuthenticatorOptions
   readonly clock: Clock
 }
 
-export function serviceAccountTokens({ find, clock, ...options }: ServiceAccountTokenOptions): TokenAuthenticator {
+export function serviceAccountTokens(options: ServiceAccountTokenOptions): TokenAuthenticator {
+  const { keys, issuer, apiAudiences, find, clock } = options
   return new JwtAuthenticator({
-    ...options,
+    keys,
+    issuer,
+    apiAudiences,
     async userOf(payload) {
       const claims = readClaims(payload)
       const nowMs = clock.nowMs()
       checkTimes(claims, nowMs)
       await checkLiveObjects(claims.kubernetes, find, nowMs)
-      const { namespace, serviceAccount, ...bound } = claims.kubernetes
-      return serviceAccountUser({ namespace, serviceAccount, bound, tokenId: claims.id })
+      const { namespace, serviceAccount, pod, node } = claims.kubernetes
+      return serviceAccountUser({ namespace, serviceAccount, bound: { pod, node }, tokenId: claims.id })
     },
   })
 }

@@ -25,10 +25,11 @@ interface LegacyClaims {
   readonly accountUid: string
 }
 
-export function legacyServiceAccountTokens({ find, ...options }: LegacyTokenOptions): TokenAuthenticator {
+export function legacyServiceAccountTokens({ keys, apiAudiences, find }: LegacyTokenOptions): TokenAuthenticator {
   return new JwtAuthenticator({
-    ...options,
+    keys,
     issuer: LEGACY_ISSUER,
+    apiAudiences,
     async userOf(payload, text) {
       const claims = readLegacyClaims(payload)
       await checkSecret(claims, text, find)

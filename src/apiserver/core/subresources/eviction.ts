@@ -150,9 +150,13 @@ async function markAndDelete(writer: Writer, request: WriteRequest, options: Del
   }
   const marked = await changeStored(writer, request, (pod) => {
     checkPreconditions(pod, options)
-    const verdict = { type: 'DisruptionTarget', status: 'True' } as const
-    const why = { reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting' }
-    setCondition(pod, { ...verdict, ...why }, writer.timestamp())
+    const condition = {
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'EvictionByEvictionAPI',
+      message: 'Eviction API: evicting',
+    } as const
+    setCondition(pod, condition, writer.timestamp())
   })
   const isPinned = options.preconditions?.resourceVersion !== undefined
   await deleteObject(writer, plain, isPinned ? atVersion(options, { metadata: marked.metadata() }) : options)

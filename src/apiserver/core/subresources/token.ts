@@ -41,11 +41,11 @@ export class TokenSubresource {
       BUILT_IN_OBJECT,
     )
     const request = await readQuestion(context, expected)
-    const { admission, ...parts } = this.#parts
+    const { admission, issuer, find, clock } = this.#parts
     const admissionRequest = (object: KubeObject): AdmissionRequest => admissionRequestOf(context, info, object)
     await admission.admit(admissionRequest(request))
     const validate = (completed: KubeObject): Promise<void> => admission.validate(admissionRequest(completed))
-    const answer = await answerTokenRequest(request, { namespace, name }, { ...parts, validate })
+    const answer = await answerTokenRequest(request, { namespace, name }, { issuer, find, clock, validate })
     const body = encodeBody(inOrder(answer, expected), representation.encoding, pretty)
     await respond(context, 201, { 'content-type': responseContentType(representation, { stream: false }) }, body)
     return true
