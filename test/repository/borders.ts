@@ -102,23 +102,34 @@ export function findBreaches(sources: ReadonlyMap<string, string>): string[] {
 /** The module specifiers of static imports, re-exports, side-effect imports and dynamic imports. */
 const IMPORT = /\b(?:from|import)\s*\(?\s*(['"])([^'"\n]+)\1/g
 
-function importBreaches(path: string, { withoutComments }: SourceText): string[] {
+/** The files that a file imports by relative path, from the root of the repository, and the lines of the imports. */
+export function importsOf(path: string, text: string): { readonly target: string; readonly line: number }[] {
+  return relativeImports(path, splitSource(text))
+}
+
+function relativeImports(path: string, { withoutComments }: SourceText): { target: string; line: number }[] {
+  return [...withoutComments.matchAll(IMPORT)]
+    .filter(([, , specifier = '']) => specifier.startsWith('.'))
+    .map((match) => ({
+      target: posix.join(posix.dirname(path), match[2] ?? ''),
+      line: lineAt(withoutComments, match.index),
+    }))
+}
+
+function importBreaches(path: string, source: SourceText): string[] {
   const folder = folderOf(path)
   const allowed = folder === undefined ? undefined : MAY_IMPORT[folder]
   if (folder === undefined || allowed === undefined) {
     return [`${path}:1: stands in no folder that has a place in the layers; give it one in test/repository/borders.ts`]
   }
   const breaches: string[] = []
-  for (const match of withoutComments.matchAll(IMPORT)) {
-    const specifier = match[2] ?? ''
-    if (!specifier.startsWith('.')) continue
-    const target = posix.join(posix.dirname(path), specifier)
+  for (const { target, line } of relativeImports(path, source)) {
     // Tests beside the sources use the same worlds as those that stand apart.
     if (path.endsWith('.test.ts') && (target.startsWith('test/worlds/') || target === 'test/remove-folder.ts')) continue
     const targetFolder = folderOf(target)
     if (targetFolder === folder || (targetFolder !== undefined && allowed.includes(targetFolder))) continue
     const may = allowed.length === 0 ? 'nothing else of ours' : `only ${allowed.join(', ')}`
-    breaches.push(`${path}:${lineAt(withoutComments, match.index)}: ${folder} imports ${target}; it may import ${may}`)
+    breaches.push(`${path}:${line}: ${folder} imports ${target}; it may import ${may}`)
   }
   return breaches
 }
