@@ -11,7 +11,7 @@ export interface ObjectLookup {
   find(resource: GroupResource, namespace: string, name: string): KubeObject | undefined
   /** In order of names; an empty namespace means all of them. */
   list(resource: GroupResource, namespace: string): readonly KubeObject[]
-  /** The same, unread, for whoever reads them by himself. */
+  /** The objects of a collection unread, for whoever reads them by himself. */
   unread(resource: GroupResource, namespace: string): readonly UnreadObject[]
   /** What is to know of each of them, worked out when its turn comes. */
   reads<Read>(resource: GroupResource, namespace: string, reading: Reading<Read>): Iterable<Read>

@@ -18,7 +18,7 @@ export function encodeBody(object: KubeObject, encoding: Encoding, pretty: boole
   return encodeJson(printJson(object), bodyForm(encoding, pretty))
 }
 
-/** The same for an object that has been printed. */
+/** A body from an object that has been printed as JSON. */
 export function encodeJson(json: string, form: BodyForm): Buffer {
   if (form === 'protobuf') return encodeProtobuf(parseJson(json) as KubeObject).bytes
   if (form === 'yaml') return Buffer.from(toYaml(JSON.parse(json)))

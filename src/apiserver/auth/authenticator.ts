@@ -6,7 +6,7 @@ export type Authentication =
   | { readonly outcome: 'known'; readonly user: UserInfo }
   /** The request has nothing for this authenticator. */
   | { readonly outcome: 'absent' }
-  /** It has something, and that is no good. `reason` is for the log, never for the client. */
+  /** The request has something for this authenticator, and it is no good. `reason` is for the log, never for the client. */
   | { readonly outcome: 'wrong'; readonly reason: string }
 
 export interface Authenticator {

@@ -10,7 +10,7 @@ export interface SelectorRequirement {
   readonly values?: readonly string[]
 }
 
-/** Either the text or the requirements. */
+/** A selector, either as the text or as the requirements: a review that has both is refused. */
 export interface SelectorAttributes {
   readonly rawSelector?: string
   readonly requirements?: readonly SelectorRequirement[]

@@ -51,7 +51,7 @@ export class PrivilegedGroupAuthorizer implements Authorizer {
     return user.groups.includes(this.#group) ? ALLOWED : NO_OPINION
   }
 
-  /** The group has a binding of its own to list rules from. */
+  /** None: a privileged group has a binding of its own, from which its rules are listed. */
   rulesFor(): RuleListing {
     return NO_RULES
   }

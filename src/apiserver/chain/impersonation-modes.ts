@@ -18,21 +18,21 @@ export interface Part {
 }
 
 export interface Mode {
-  /** The right to a part of an identity. */
+  /** The verb that a caller must be allowed on each part of the identity. */
   readonly verb: string
-  /** Those that an identity brings which names none. */
+  /** The groups that the identity brings along when the caller names none. */
   groupsOf(wanted: UserInfo): readonly string[]
 }
 
 export interface ConstrainedMode extends Mode {
   readonly name: string
-  /** Each of them needs that right. Undefined: this mode is not for that identity. */
+  /** The parts of the identity on which `verb` must be allowed; undefined where this mode is not for that identity. */
   partsOf(wanted: UserInfo, caller: UserInfo): readonly Part[] | undefined
 }
 
 const constrainedGroup = 'authentication.k8s.io'
 
-/** In the order in which they are asked: the narrowest first. */
+/** The modes in the order in which they are tried: the narrowest first. */
 export const CONSTRAINED_MODES: readonly ConstrainedMode[] = [
   nodeMode('associated-node', (node, caller) => (isAtNode(caller, node) ? '*' : undefined)),
   nodeMode('arbitrary-node', (node) => node),

@@ -73,7 +73,7 @@ export class InternalClient {
     return this.items(resource, namespace).map((item) => item.object())
   }
 
-  /** The same unread: whoever needs little of many objects, or has time, reads them by himself. */
+  /** The objects of a collection unread: whoever needs little of many, or has time, reads them by himself. */
   items(resource: Resource, namespace = ''): Item[] {
     return this.#cache.collection(resource.keyPrefix).list(collectionPrefix(resource, namespace))
   }

@@ -26,7 +26,7 @@ export interface ServerAddress {
 
 export const SERVER_RECORDS = { keyPrefix: recordPrefix('servers') } as const
 
-/** Those whose records are there. */
+/** The servers whose records are there: they have said within `SERVER_LEASE_SECONDS` that they serve. */
 export function liveServers(cache: ObjectCache): ServerAddress[] {
   return cache.collection(SERVER_RECORDS.keyPrefix).list(SERVER_RECORDS.keyPrefix).map(addressIn)
 }
@@ -58,7 +58,7 @@ async function renew(store: Store, self: ServerAddress): Promise<number> {
   }
 }
 
-/** The others need not wait until the record expires. If this fails they do. */
+/** Takes the record of this server away, so that the others need not wait until it expires. If this fails they do. */
 export async function endServerLease(store: Store, self: ServerAddress): Promise<void> {
   await store.commit({ conditions: [], writes: [{ type: 'delete', key: keyOfServer(self) }] }).catch(() => undefined)
 }

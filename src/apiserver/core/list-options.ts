@@ -28,7 +28,7 @@ export interface CollectionOptions {
   readonly fields: FieldSelector
   readonly limit: number
   readonly continueToken: string
-  /** As given: empty, `0` or a number. */
+  /** The resourceVersion as the client gave it: empty, `0` or a number. */
   readonly resourceVersion: string
   readonly resourceVersionMatch: '' | 'Exact' | 'NotOlderThan'
   readonly sendInitialEvents: boolean | undefined

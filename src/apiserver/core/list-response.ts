@@ -28,7 +28,7 @@ export interface ListSurroundings {
 /** What a list in YAML may be long in JSON: YAML takes ten times as long to make, and whoever has so much can read JSON. */
 const MAX_YAML_LIST_BYTES = 8 * 1024 * 1024
 
-/** Fewer are looked at in no time. */
+/** Fewer items are looked at in no time. */
 const fewItems = 100
 
 export async function respondList(

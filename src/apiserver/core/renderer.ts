@@ -18,7 +18,7 @@ const YAML_OUTPUT_WEIGHT = 4
 
 const noRow = Buffer.alloc(0)
 
-/** Who waits for it, and how long. */
+/** Who waits for work on another thread, and until when. */
 export interface RenderAsker {
   readonly caller: string
   readonly signal: AbortSignal
@@ -37,7 +37,7 @@ export class Renderer {
     this.#heavy = heavy
   }
 
-  /** Whether `readyNow` is not long. */
+  /** Whether `readyNow` takes no longer for this item than one may work at a time. */
   isReady(stored: Item, output: OutputContext): boolean {
     if (!stored.isLarge) return true
     const { representation, resource } = output
@@ -46,13 +46,14 @@ export class Renderer {
     return representation.as !== 'Object' || representation.encoding !== 'protobuf' || item.hasProtobuf
   }
 
+  /** The item in the version and form that the client asked for, made here and now: see `isReady`. */
   readyNow(stored: Item, { representation, resource, nowMs }: OutputContext): ReadyItem {
     const item = servedItem(stored, resource)
     if (representation.as !== 'Table') return { item, row: noRow }
     return { item, row: Buffer.from(rowHead(item.object(), resource.apiVersion, resource.kind, nowMs)) }
   }
 
-  /** The same, with all that is long done elsewhere and kept. */
+  /** What `readyNow` gives, with all that takes long done on another thread, and kept with the item. */
   async ready(stored: Item, output: OutputContext, asker: RenderAsker): Promise<ReadyItem> {
     if (this.isReady(stored, output)) return this.readyNow(stored, output)
     const { representation, resource, nowMs } = output
@@ -69,7 +70,7 @@ export class Renderer {
     return { item, row: noRow }
   }
 
-  /** Printed JSON in another form. */
+  /** Printed JSON in another form; on another thread where it is much. */
   async encode(json: readonly Buffer[], form: BodyForm, asker: RenderAsker): Promise<Buffer> {
     const whole = json.length === 1 ? (json[0] as Buffer) : Buffer.concat(json)
     if (isLight(whole.length, form)) return encodeJson(whole.toString('utf8'), form)

@@ -57,7 +57,7 @@ export class Reviews {
     ])
   }
 
-  /** False when the resource is none of them. */
+  /** False when the resource is not a review. */
   async handle(context: RequestContext, info: ResourceRequest): Promise<boolean> {
     const known = this.#reviews.get(info.resource)
     if (known === undefined || !info.apiGroup.endsWith('.k8s.io')) return false

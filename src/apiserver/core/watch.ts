@@ -21,7 +21,7 @@ import type { OutputContext } from './output.ts'
 import type { Selection } from './selection.ts'
 import type { WatchQueue } from './watch-queue.ts'
 
-/** About as often as a kube-apiserver. */
+/** How often a watch that wants bookmarks gets one: about as often as from a kube-apiserver. */
 export const BOOKMARK_INTERVAL_MS = 60_000
 /** How long a watch waits when the thread for heavy work has no place for its event. */
 const BUSY_RETRY_MS = 1_000
@@ -51,7 +51,7 @@ export class Watch {
   #isFirst = true
   /** The client knows of everything up to here. Nothing can be said before it has its initial events. */
   #toldRevision: number | undefined
-  /** Whether it knows of everything that the collection knows of. */
+  /** Whether the watch has taken in everything that the collection knows of. */
   #isUpToDate = false
 
   constructor(parts: WatchParts) {
@@ -186,7 +186,7 @@ export class Watch {
     return frames.frame(event, { ...output, nowMs: clock.nowMs() }, this.#isFirst, asker)
   }
 
-  /** There may be no place for more work just now; a watch can wait. */
+  /** The frame of an event, asked for again while the threads for heavy work have no place: a watch can wait. */
   async #patiently(first: Promise<Buffer>, event: ItemEvent, signal: AbortSignal): Promise<Buffer> {
     for (let frame: Buffer | Promise<Buffer> = first; ; frame = this.#frame(event)) {
       try {

@@ -17,7 +17,7 @@ export const HEAVY_TASK_MS = 10_000
 export const HEAVY_THREAD_START_MS = 30_000
 /** Tasks of all callers that wait for one thread; each holds a body of some megabytes. */
 export const MAX_WAITING_HEAVY_TASKS = 32
-/** Of one caller. */
+/** Tasks of one caller that wait for one thread. */
 export const MAX_WAITING_HEAVY_TASKS_PER_CALLER = 8
 /** A thread that had nothing to do for so long is let go, with its memory. */
 export const HEAVY_THREAD_IDLE_MS = 60_000

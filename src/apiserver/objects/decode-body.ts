@@ -18,7 +18,7 @@ import { type FieldValidation, readWriteOptions } from './write-options.ts'
 
 /** What an API server takes; etcd refuses objects of half the size. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024
-/** Of what is asked and not kept: reviews, token requests, evictions, options. Room for a user with thousands of groups. */
+/** Bodies that are asked and not kept: reviews, token requests, evictions, options. Room for a user with thousands of groups. */
 export const MAX_QUESTION_BYTES = 128 * 1024
 /** The same in YAML, which takes far longer to read. */
 const MAX_YAML_QUESTION_BYTES = 8 * 1024

@@ -15,7 +15,7 @@ import { scanJson } from './scan-json.ts'
  */
 export const MAX_YAML_BODY_BYTES = 128 * 1024
 
-/** Of one body: enough for texts that repeat a part, too few for those that grow by it. */
+/** Aliases in one body: enough for texts that repeat a part, too few for those that grow by it. */
 const maxAliasCount = 100
 const notUnique = 'Map keys must be unique'
 

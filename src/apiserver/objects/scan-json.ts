@@ -30,7 +30,7 @@ const closeObject = 0x7d
 /** An object or a list around the present position. Lists have no keys. */
 interface Level {
   readonly keys: Set<string> | undefined
-  /** Those that were found twice. */
+  /** The keys that were found twice. */
   twice: Set<string> | undefined
   /** The member or the item that is being read, as a step of the path. */
   step: string

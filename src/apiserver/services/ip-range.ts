@@ -4,7 +4,7 @@ import { isIPv4 } from 'node:net'
 
 export const DEFAULT_SERVICE_CIDR = '10.96.0.0/16'
 
-/** More addresses than anybody has Services, few enough to search. */
+/** The widest range: more addresses than anybody has Services, few enough to search. */
 const minPrefixBits = 8
 const maxPrefixBits = 30
 /** Room for those who choose addresses themselves: at least 16, at most 256, of the first addresses. */

@@ -30,7 +30,7 @@ export class NodePorts {
     this.#locks = locks
   }
 
-  /** What a stored Service has; nothing once it is gone. */
+  /** Takes note of what a stored Service has; nothing once it is gone. */
   hold(owner: string, spec: Fields): void {
     this.#table.hold(owner, nodePortsOf(spec))
   }

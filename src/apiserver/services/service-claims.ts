@@ -19,7 +19,7 @@ export function addressesOf(spec: Fields): string[] {
   return text(spec, 'type') === 'ExternalName' ? [] : texts(spec, 'clusterIPs').filter((address) => address !== 'None')
 }
 
-/** Each once: one node port may serve two protocols. */
+/** The node ports of a Service, each once: one node port may serve two protocols. */
 export function nodePortsOf(spec: Fields): number[] {
   const all = [...structs(spec, 'ports').map((port) => integer(port, 'nodePort')), integer(spec, 'healthCheckNodePort')]
   return [...new Set(all.filter((port) => port !== undefined && port > 0))] as number[]

@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { ObjectCache } from '../core/object-cache.ts'
+import type { AllocationPlan } from '../core/write/allocator.ts'
 import { struct, text } from '../kinds/fields.ts'
 import { type Item, storedValue } from '../objects/item.ts'
 import { builtIn, keyOf } from '../objects/resource.ts'
@@ -21,11 +22,9 @@ const managedByLabel = 'ipaddress.kubernetes.io/managed-by'
 const familyLabel = 'ipaddress.kubernetes.io/ip-family'
 const portPrefix = recordPrefix('node-ports')
 
-/** What has to be written together with a Service. */
-export interface LockPlan {
-  readonly conditions: readonly Condition[]
-  readonly writes: readonly Write[]
-  /** What somebody else has: with these the plan cannot be carried out. */
+/** The locks that have to be written together with a Service. */
+export interface LockPlan extends AllocationPlan {
+  /** What somebody else has: while there is any, the plan cannot be carried out. */
   readonly taken: readonly ServiceClaim[]
 }
 

@@ -11,14 +11,14 @@ export interface ServiceRequest {
   /** `namespace/name`: who will have what is allocated. */
   readonly owner: string
   readonly name: string
-  /** Filled in place. */
+  /** The spec of the Service, filled in place. */
   readonly spec: Fields
   /** The spec before an update. */
   readonly old: Fields | undefined
   readonly dryRun: boolean
 }
 
-/** undefined for everything that allocates nothing. */
+/** The request as the allocator sees it; undefined for one that allocates nothing. */
 export function serviceRequestOf(request: AdmissionRequest): ServiceRequest | undefined {
   const { operation, resource, subresource, namespace, name, object, old, dryRun } = request
   const isWrite = operation === 'CREATE' || operation === 'UPDATE'

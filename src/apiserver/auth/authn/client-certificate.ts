@@ -34,7 +34,7 @@ export class CertificateAuthenticator implements Authenticator {
     return Promise.resolve(isGood ? known.answer : this.#judge(peer, nowMs))
   }
 
-  /** Signatures are slow to check, and a connection makes many requests. */
+  /** Once for each connection: signatures are slow to check, and a connection makes many requests. */
   #judge(peer: Peer, nowMs: number): Authentication {
     const chain = parsedChain(peer)
     if (chain === 'absent') return { outcome: 'absent' }

@@ -3,7 +3,7 @@ import type { RequestHeaders } from '../../../http/server/exchange.ts'
 import type { UserInfo } from '../../request/user.ts'
 import { headerText } from './header-text.ts'
 
-/** Two headers may name one key, in two spellings. */
+/** The extra of a user, from headers that begin with `prefix`. Two of them may name one key, in two spellings. */
 export function readExtra(headers: RequestHeaders, prefix: string): UserInfo['extra'] {
   const extra = new Map<string, string[]>()
   for (const [header, values] of headers.entries()) {
@@ -14,7 +14,7 @@ export function readExtra(headers: RequestHeaders, prefix: string): UserInfo['ex
   return Object.fromEntries(extra)
 }
 
-/** What is not well encoded stays as it is. */
+/** The key of an extra without its percent encoding; one that is not well encoded stays as it is. */
 function decodeKey(key: string): string {
   try {
     return decodeURIComponent(key)

@@ -28,7 +28,7 @@ export class StaticTokens {
   }
 }
 
-/** Fields with commas stand in double quotes. */
+/** The fields of a line of CSV; those with commas stand in double quotes. */
 function splitLine(line: string): string[] {
   return [...line.matchAll(/(?:^|,)(?:"([^"]*)"|([^,]*))/g)].map(([, quoted, plain]) => (quoted ?? plain ?? '').trim())
 }

@@ -51,7 +51,7 @@ export class NodeAuthorizer implements Authorizer {
     return nodeNameOf(user) === undefined ? NO_RULES : UNLISTABLE
   }
 
-  /** Undefined where all nodes are alike. */
+  /** Decides about what concerns one node alone; undefined where all nodes are alike. */
   #narrow(node: string, attributes: ResourceAttributes): Decision | undefined {
     const { apiGroup, resource, subresource } = attributes
     switch (apiGroup === '' ? resource : `${resource}.${apiGroup}`) {

@@ -5,7 +5,7 @@ import { ALLOWED, type Decision, NO_OPINION, noOpinion, type ResourceAttributes 
 
 const NODE_LEASE_NAMESPACE = 'kube-node-lease'
 
-/** The field of pods and of resource slices alike. */
+/** The field by which pods and resource slices alike name their node. */
 const NODE_NAME_FIELD = 'spec.nodeName'
 const singleObjectVerbs: readonly string[] = ['get', 'create', 'update', 'patch', 'delete']
 

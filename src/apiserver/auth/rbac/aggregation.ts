@@ -31,7 +31,7 @@ export function staleAggregations(roles: Iterable<ClusterRole>): ClusterRole[] {
   return finished(staleAggregationSteps(roles))
 }
 
-/** The same with a stop after each role: together they may be long. */
+/** `staleAggregations` in steps, with a stop after each role: all roles together may take long. */
 export function* staleAggregationSteps(roles: Iterable<ClusterRole>): Steps<ClusterRole[]> {
   const current = new Map<string, ClusterRole>()
   for (const role of roles) {

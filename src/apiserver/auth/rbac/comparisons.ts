@@ -3,14 +3,14 @@
  * how long their lists and texts are: every look is counted, others are served after so many, and there is an end.
  */
 
-/** To write a role or a binding. A look at a value takes a moment: half a second at most, in slices. */
+/** Comparisons to check the write of a role or a binding: half a second of work at most, in slices. */
 export const MAX_COMPARISONS = 5_000_000
-/** To decide about one request, which is done in one go: bindings of its user and rules about the same resource. */
+/** Comparisons to decide about one request, which is done in one go: bindings of its user, rules about its resource. */
 export const MAX_COMPARISONS_OF_REQUEST = 100_000
 
-/** Some ten microseconds of work. */
+/** After so many comparisons, some ten microseconds of work, others may have their turn. */
 const comparisonsPerStep = 1_000
-/** So many characters of a text are looked at as quickly as one. */
+/** A comparison takes in 2^8 characters of a text: so many are looked at as quickly as one. */
 const charactersPerComparisonBits = 8
 
 export class TooManyComparisonsError extends Error {}
@@ -24,13 +24,13 @@ export class Comparisons {
     this.#max = max
   }
 
-  /** Throws a TooManyComparisonsError where that is more than there may be. */
+  /** Counts comparisons; throws a TooManyComparisonsError when there are more than `max` in all. */
   take(count: number): void {
     this.#count += count
     if (this.#count > this.#max) throw new TooManyComparisonsError(`more than ${this.#max} comparisons`)
   }
 
-  /** For a look at one value. */
+  /** Counts a look at one value, which takes longer for a longer text. */
   takeFor(value: string): void {
     this.take(1 + (value.length >>> charactersPerComparisonBits))
   }

@@ -20,7 +20,7 @@ export function escalationText(user: UserInfo, missing: readonly PolicyRule[], u
   return `${who} is attempting to grant RBAC permissions not currently held:\n${lines.join('\n')}${more}${suffix}`
 }
 
-/** The first of them, until they would be too long to read. */
+/** As many from the front as fit into `MAX_ESCALATION_CHARACTERS`: a refusal that is longer nobody reads. */
 function thatFit<Told>(all: readonly Told[], lengthOf: (told: Told) => number): readonly Told[] {
   let characters = 0
   const end = all.findIndex((each) => {

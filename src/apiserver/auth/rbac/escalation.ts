@@ -27,12 +27,12 @@ const FULL_AUTHORITY: readonly PolicyRule[] = [
 export interface PolicyWrite {
   readonly user: UserInfo
   readonly resource: RbacResource
-  /** Of the request; empty for the two cluster-wide resources. */
+  /** The namespace of the request; empty for the two cluster-wide resources. */
   readonly namespace: string
-  /** Of the request: empty for a create. */
+  /** The name in the request; empty for a create. */
   readonly name: string
   readonly object: KubeObject
-  /** Missing for a create. */
+  /** The object before the write; missing for a create. */
   readonly previous?: KubeObject
 }
 

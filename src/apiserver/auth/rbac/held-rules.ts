@@ -10,7 +10,7 @@ export class HeldRules {
   readonly #byResource = new Map<string, CompleteRule[]>()
   readonly #ofPaths: CompleteRule[] = []
 
-  /** With a stop now and then: there may be many. */
+  /** Indexes the rules, in steps: there may be many. */
   static *of(rules: Iterable<PolicyRule>, comparisons: Comparisons): Steps<HeldRules> {
     const held = new HeldRules()
     for (const rule of rules) {

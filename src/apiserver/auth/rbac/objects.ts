@@ -12,7 +12,7 @@ export interface Subject {
   readonly kind: string
   readonly apiGroup?: string
   readonly name: string
-  /** Of a ServiceAccount; in a RoleBinding it defaults to the binding's own. */
+  /** The namespace of a ServiceAccount; in a RoleBinding it defaults to that of the binding. */
   readonly namespace?: string
 }
 
@@ -42,7 +42,7 @@ export interface Binding extends KubeObject {
 
 export type CompleteRule = Required<PolicyRule>
 
-/** Every list there; a client may have written `null` for an empty one. */
+/** The rule with every list present; a client may have left one out, or written `null` for an empty one. */
 export function completeRule(rule: PolicyRule): CompleteRule {
   return {
     verbs: rule.verbs ?? [],

@@ -23,7 +23,7 @@ export function uncoveredRules(held: readonly PolicyRule[], wanted: readonly Pol
 }
 
 /**
- * The same with a stop now and then. A single permission is always held by one rule or by none, so taking rules apart
+ * `uncoveredRules` in steps, with a stop now and then. A single permission is always held by one rule or by none, so taking rules apart
  * first makes several held rules add up. Throws a TooManyComparisonsError or a TooManyPermissionsError.
  */
 export function* uncoveredRulesSteps(

@@ -6,7 +6,7 @@ import type { Attributes, PolicyRule } from '../../request/authorizer.ts'
 import type { Comparisons } from './comparisons.ts'
 import { ruleAllows } from './rule-match.ts'
 
-/** Fewer are looked at one by one as quickly. */
+/** Fewer rules are looked at one by one as quickly as through an index. */
 export const MIN_INDEXED_RULES = 32
 
 type Rules = readonly PolicyRule[]
@@ -14,13 +14,13 @@ type Rules = readonly PolicyRule[]
 interface RuleIndex {
   /** By resource, and by name where the rule has names. */
   readonly byObject: ReadonlyMap<string, Rules>
-  /** Those that speak of paths. */
+  /** The rules that speak of paths. */
   readonly ofPaths: Rules
 }
 
 const indexes = new WeakMap<Rules, RuleIndex>()
 
-/** For rules that will be asked: what they hold must not change afterwards. */
+/** Makes `rulesAllow` quick for these rules, which must not change afterwards. */
 export function indexRules(rules: Rules): void {
   if (rules.length < MIN_INDEXED_RULES) return
   const byObject = new Map<string, PolicyRule[]>()
@@ -35,7 +35,7 @@ export function indexRules(rules: Rules): void {
   indexes.set(rules, { byObject, ofPaths })
 }
 
-/** Throws a TooManyComparisonsError where so many would have to be looked at. */
+/** Whether one of the rules allows it. Throws a TooManyComparisonsError where too many would have to be looked at. */
 export function rulesAllow(rules: Rules, attributes: Attributes, comparisons: Comparisons): boolean {
   const index = indexes.get(rules)
   const asked = index === undefined ? [rules] : candidates(index, attributes)
@@ -61,7 +61,7 @@ function objectKeys({ resources, resourceNames }: PolicyRule): string[] {
   return (resources ?? []).map((resource) => keyOf(resource, others.length === 0 ? name : ''))
 }
 
-/** Neither may hold a space. */
+/** Neither resources nor names hold a space, so no two pairs share a key. */
 function keyOf(resource: string, name: string): string {
   return `${resource} ${name}`
 }

@@ -5,7 +5,7 @@ import { jwtAlgorithm, jwtKeyId } from '../../../identity/jwk.ts'
 import type { BoundObjects, ClaimedObject } from './claims.ts'
 import { serviceAccountUserName } from './service-account-user.ts'
 
-/** Also the one audience of the API server itself. */
+/** Who issues the tokens, and the one audience of the API server itself. */
 export const DEFAULT_ISSUER = 'https://kubernetes.default.svc'
 
 /** What the kubelet asks for when a pod only takes the default token. */
@@ -47,7 +47,7 @@ export class TokenIssuer {
     return await new CompactSign(payload).setProtectedHeader(this.#header).sign(this.#key)
   }
 
-  /** In alphabetical order, as API servers write them. */
+  /** The claims of a token, in alphabetical order, as API servers write them. */
   #claims(grant: TokenGrant): object {
     const issuedAt = Math.floor(grant.issuedAtMs / 1000)
     const isExtended = this.#isExtended(grant)

@@ -12,7 +12,7 @@ import { kindOf, methodNotAllowed } from './places.ts'
 
 const componentStatusKind = kindOf('v1', 'ComponentStatus')
 const storeName = 'etcd-0'
-/** They register nowhere, so a server can only guess at their addresses. */
+/** Components that register nowhere, so that a server can only guess at their addresses. */
 const strangers = ['controller-manager', 'scheduler']
 
 export async function serveComponentStatuses(

@@ -5,7 +5,7 @@ import { invalid } from '../../../kube/status/resource-errors.ts'
 import { NOT_NEGATIVE } from '../../kinds/checks.ts'
 import { integerParameter } from '../query-values.ts'
 
-/** Here the API server spells the number, elsewhere it writes `zero`. */
+/** API servers spell the number in refusals of log options, and write `zero` elsewhere. */
 const positive = 'must be greater than 0'
 
 export function checkLogOptions(query: RequestQuery, podName: string): void {

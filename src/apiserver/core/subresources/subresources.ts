@@ -1,8 +1,8 @@
 /**
  * Subresources with a life of their own, and the two resources that keep nothing but work on others. What is only another
  * door to the object itself (`status`, `finalize`, `approval`, `ephemeralcontainers`, `resize`) is left to the ordinary
- * writes, which tell the kind's strategy through which door they came; tokens of service accounts are with those who
- * sign them.
+ * writes, which tell the kind's strategy through which door they came. The tokens of ServiceAccounts are in `token.ts`,
+ * because they are signed and never stored.
  */
 import type { ResourceRequest } from '../../../kube/request-info.ts'
 import { type Resource, storedResource } from '../../objects/resource.ts'

@@ -7,7 +7,7 @@ import { type DeleteOptions, deleteObject } from './delete.ts'
 import type { WriteRequest } from './write-request.ts'
 import type { Writer } from './writer.ts'
 
-/** Of one request. A kube-apiserver has one unless it is told otherwise (`--delete-collection-workers`). */
+/** Deletions of one request at a time. A kube-apiserver has one unless told otherwise (`--delete-collection-workers`). */
 export const MAX_PARALLEL_COLLECTION_DELETES = 16
 
 /** Throws the first refusal, and deletes no further then. What somebody else deletes meanwhile is just as well. */
@@ -18,7 +18,7 @@ export async function deleteItems(
   options: DeleteOptions,
 ): Promise<void> {
   const { signal } = base
-  // Each of them may wait for it, and each is one of those that the request knows of.
+  // Each deletion listens to the signal of the request: so many listeners are no leak.
   setMaxListeners(2 * MAX_PARALLEL_COLLECTION_DELETES, signal)
   const turns = new Turns(writer.parts.clock)
   const rest = items.values()
@@ -40,7 +40,7 @@ export async function deleteItems(
     }
   }
   const workers = Array.from({ length: Math.min(items.length, MAX_PARALLEL_COLLECTION_DELETES) }, failing)
-  // All of them have ended before anybody hears of the first failure: nothing is deleted after the answer.
+  // All workers have ended before anybody hears of the first failure: nothing is deleted after the answer.
   const ended = await Promise.allSettled(workers)
   const failed = ended.find((result) => result.status === 'rejected')
   if (failed !== undefined) throw failed.reason

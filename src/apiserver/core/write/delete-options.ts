@@ -19,7 +19,7 @@ export interface ReadDeleteOptions {
   readonly dryRun: boolean
 }
 
-/** In the order in which a refusal names them. */
+/** The propagation policies, in the order in which a refusal names them. */
 const policies = ['Foreground', 'Background', 'Orphan'] as const
 
 export async function readDeleteOptions(context: RequestContext): Promise<ReadDeleteOptions> {
@@ -45,7 +45,7 @@ function fromBody(body: Buffer): GivenOptions {
   return { ...options, dryRun: options.dryRun ?? [] }
 }
 
-/** Nothing at all is as good as no options. */
+/** The options in a JSON body; `null` is as good as none. */
 function parse(body: Buffer): KubeObject {
   try {
     return (parseJson(body.toString('utf8')) ?? {}) as KubeObject

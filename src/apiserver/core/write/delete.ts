@@ -24,7 +24,7 @@ export type Deleted =
   /** Something still holds the object: the client gets its new state. */
   | { readonly outcome: 'waiting'; readonly item: Item }
 
-/** Whose deletion is answered with the last state of the object; that of all others with a Status. */
+/** Resources whose deletion is answered with the last state of the object; all others answer with a Status. */
 const shownWhenGone: Readonly<Record<string, readonly string[]>> = {
   '': [
     'namespaces',
@@ -138,7 +138,7 @@ async function attemptDelete(
   return item === undefined ? undefined : { outcome: 'waiting', item }
 }
 
-/** As the type prints them; all the rest of the object is as it was stored. */
+/** The metadata with its fields in the order of the type; all the rest of the object is as it was stored. */
 function inOrder(metadata: ObjectMeta, { resource }: WriteRequest): ObjectMeta {
   return conform({ metadata }, resource.stored, 'Ignore').object.metadata ?? {}
 }

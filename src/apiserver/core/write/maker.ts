@@ -24,12 +24,12 @@ export interface MakerParts {
   strategyOf(resource: Resource): KindStrategy
 }
 
-/** Who waits for it, and how long. */
+/** Who waits for the object, and until when. */
 export type Asker = Pick<WriteRequest, 'user' | 'signal'>
 
 export class Maker {
   readonly #parts: MakerParts
-  /** What was made elsewhere and is on its way: the next step is no smaller. */
+  /** Objects that another thread made for a step: the next step of the same write is no smaller. */
   readonly #large = new WeakSet<KubeObject>()
 
   constructor(parts: MakerParts) {
@@ -47,7 +47,7 @@ export class Maker {
     return await this.#elsewhere({ step: 'patch', resource: nameOf(resource), patch, old: old.json }, asker)
   }
 
-  /** `old` is absent for a create. Takes the object over. */
+  /** The object as it will be stored, checked; `old` is absent for a create. Takes the object over. */
   async finish(object: KubeObject, old: Item | undefined, request: WriteRequest, context: WriteContext): Promise<Made> {
     const { resource } = request
     const isSmall = request.bodyBytes <= MAX_INLINE_OBJECT_BYTES && (old === undefined || isSmallItem(old))
@@ -91,7 +91,7 @@ function hasFewValues(json: Uint8Array): boolean {
   return countJsonValues(json, MAX_INLINE_OBJECT_VALUES) <= MAX_INLINE_OBJECT_VALUES
 }
 
-/** What cannot be decoded costs nothing more. */
+/** Whether the body holds few values; one that cannot be decoded is refused, and costs nothing more. */
 function decodesToFewValues(bytes: Uint8Array): boolean {
   try {
     return countValues(decodeProtobuf(bytes).object, MAX_INLINE_OBJECT_VALUES) <= MAX_INLINE_OBJECT_VALUES

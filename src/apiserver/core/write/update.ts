@@ -17,7 +17,7 @@ const maxTries = 10
 const modified = 'the object has been modified; please apply your changes to the latest version and try again'
 
 export interface Updated {
-  /** undefined when the update let the object go: its last finalizer was taken away. */
+  /** The new state; the last one where the update let the object go, because its last finalizer was taken away. */
   readonly item: Item
   readonly created: boolean
 }
@@ -154,7 +154,7 @@ async function settle(
   return await writer.put(key, next, current.revision, request, value)
 }
 
-/** Namespaces have finalizers of their own in the spec. */
+/** The finalizers that a Namespace has in its spec, besides those in its metadata; none for all other kinds. */
 function specFinalizers(object: KubeObject): readonly unknown[] {
   const spec = object['spec'] as { finalizers?: unknown[] } | undefined
   return object.kind === 'Namespace' ? (spec?.finalizers ?? []) : []

@@ -27,7 +27,7 @@ export interface WriterParts {
   readonly clock: Clock
   readonly admission: Admission
   readonly maker: Maker
-  /** Those of the resources whose objects have what no two may have; none for all others. */
+  /** At most one for a resource, for those whose objects have what no two may have. */
   readonly allocators: readonly Allocator[]
   strategyOf(resource: Resource): KindStrategy
 }

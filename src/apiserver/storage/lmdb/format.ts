@@ -24,7 +24,7 @@ export async function prepareFormat(environment: Environment): Promise<void> {
   )
 }
 
-/** Both are there from the first moment on. */
+/** A number about the store itself. All of them are there from the first moment on. */
 export function readMeta(environment: Environment, key: Buffer): number {
   const value = environment.get('meta', key)
   if (value === undefined)
