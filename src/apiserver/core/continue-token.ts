@@ -16,6 +16,7 @@ export function formatContinueToken({ revision, lastKey }: ContinueToken): strin
   return Buffer.from(JSON.stringify(token)).toString('base64url')
 }
 
+/** Reads what `formatContinueToken` made. Throws an ApiError for every other text. */
 export function parseContinueToken(text: string): ContinueToken {
   const token = decode(text)
   const { v, rv, start } = token

@@ -36,6 +36,7 @@ interface KeptEvent {
   readonly coming: Map<string, Promise<Buffer>>
 }
 
+/** The frames of watch events in every form that somebody wants: each is made once, and kept while others may ask for it. */
 export class EventFrames {
   readonly #renderer: Renderer
   /** The oldest first. */

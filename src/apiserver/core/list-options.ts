@@ -36,6 +36,7 @@ export interface CollectionOptions {
   readonly timeoutSeconds: number | undefined
 }
 
+/** The options of a list or watch, from its query. Throws an ApiError that names all that are wrong or do not go together. */
 export function readCollectionOptions(
   { info, query }: CollectionReading,
   kind: string,

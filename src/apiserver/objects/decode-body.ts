@@ -44,6 +44,7 @@ export interface Decoded {
   readonly warnings: readonly string[]
 }
 
+/** The whole body. Throws a 413 where it is longer; resolves when it is this request's turn to work on it. */
 export async function readBodyBytes(context: RequestContext, maxBytes = MAX_BODY_BYTES): Promise<Buffer> {
   try {
     const bytes = await context.exchange.readBody(maxBytes)
@@ -56,6 +57,7 @@ export async function readBodyBytes(context: RequestContext, maxBytes = MAX_BODY
   }
 }
 
+/** The whole body of a write, and how it is meant. Options and encoding are refused before the body is read. */
 export async function readBody(context: RequestContext, maxBytes = MAX_BODY_BYTES): Promise<RequestBody> {
   const encoding = negotiateBody(context.exchange.headers.get('content-type'))
   const validation = readWriteOptions(context)

@@ -43,6 +43,7 @@ export function readDryRun(values: readonly string[], kind: OptionsKind = 'Creat
   return values.length > 0
 }
 
+/** Throws a 422 about the options, if there is anything wrong with them. */
 export function refuse(kind: OptionsKind, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', errors)
 }

@@ -49,6 +49,7 @@ export function finishCreateStep({ resource, strategy }: StepContext, object: Ku
   return { object: ready, warnings: strategy.warningsOnCreate?.(ready) ?? [] }
 }
 
+/** From the new state that admission has let pass to what will be kept. Throws an ApiError that names all that is wrong. */
 export function finishUpdateStep(
   { resource, strategy }: StepContext,
   object: KubeObject,

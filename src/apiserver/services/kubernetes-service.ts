@@ -37,6 +37,7 @@ export function findAdvertiseAddress(interfaces = networkInterfaces()): string |
     ?.address
 }
 
+/** Keeps the Service `default/kubernetes` and its endpoints equal to the servers that live. */
 export function kubernetesServiceController(options: KubernetesServiceOptions): Controller {
   const { client, advertiseAddress } = options
   const ours = (item: Item): string[] => {

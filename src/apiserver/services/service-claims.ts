@@ -6,6 +6,7 @@ export type ServiceClaim =
   | { readonly type: 'address'; readonly address: string }
   | { readonly type: 'port'; readonly port: number }
 
+/** All that the Service has and no other may have; nothing for a Service that is not there. */
 export function claimsOf(service: KubeObject | undefined): ServiceClaim[] {
   const spec = struct(service, 'spec')
   if (spec === undefined) return []
@@ -15,6 +16,7 @@ export function claimsOf(service: KubeObject | undefined): ServiceClaim[] {
   ]
 }
 
+/** The ClusterIPs of a Service; none for one without, be it headless or a mere name. */
 export function addressesOf(spec: Fields): string[] {
   return text(spec, 'type') === 'ExternalName' ? [] : texts(spec, 'clusterIPs').filter((address) => address !== 'None')
 }

@@ -28,6 +28,7 @@ export interface LockPlan extends AllocationPlan {
   readonly taken: readonly ServiceClaim[]
 }
 
+/** Reads the locks that are stored, and plans those that are to be written with a Service. */
 export class ServiceLocks {
   readonly #cache: ObjectCache
 

@@ -28,6 +28,7 @@ export function serviceRequestOf(request: AdmissionRequest): ServiceRequest | un
   return { owner: `${namespace}/${name}`, name, spec: ensureStruct(object, 'spec'), old: oldSpec, dryRun }
 }
 
+/** Throws a 422 about the Service, if there is anything wrong with it. */
 export function refuseService({ name }: Pick<ServiceRequest, 'name'>, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid(SERVICES.groupKind, name, errors)
 }

@@ -35,6 +35,7 @@ export function writeBytes(write: Write): number {
   return Buffer.byteLength(write.key) + (write.type === 'put' ? write.value.length : 0)
 }
 
+/** Throws a StoreUsageError for options that no store takes. */
 export function checkListOptions({ revision, limit }: ListOptions): void {
   if (revision !== undefined) checkRevision(revision)
   if (limit === undefined || (Number.isSafeInteger(limit) && limit > 0)) return

@@ -52,6 +52,7 @@ function prefixEnd(prefix: Buffer): Buffer | undefined {
 
 const LONE_SURROGATE = /\p{Surrogate}/u
 
+/** Throws a StoreUsageError for a text that may not be a key: see `StoredEntry`. */
 export function checkKey(key: string): void {
   if (key === '') throw new StoreUsageError('a key must not be empty')
   if (key.includes('\0')) throw new StoreUsageError(`the key ${JSON.stringify(key)} holds a NUL character`)

@@ -16,6 +16,7 @@ export function recordKey(kind: RecordKind, name: string): string {
   return `${recordPrefix(kind)}${name}`
 }
 
+/** What the store keeps of a record: its content, with the metadata that every object in the store has. */
 export function recordValue(name: string, content: Readonly<Record<string, unknown>>): Buffer {
   return Buffer.from(JSON.stringify({ metadata: { name, uid: randomUUID() }, ...content }))
 }

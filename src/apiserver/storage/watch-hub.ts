@@ -14,6 +14,7 @@ export const PROGRESS_INTERVAL_MS = 5_000
 
 export type Taken = { readonly type: 'batch'; readonly batch: ChangeBatch } | { readonly type: 'fell-behind' }
 
+/** Where a store publishes its changes and watches subscribe to them. */
 export class WatchHub {
   readonly #clock: Clock
   readonly #byPrefix = new Map<string, Set<Subscription>>()
@@ -83,6 +84,7 @@ export class WatchHub {
   }
 }
 
+/** One watch: what it has not taken yet, up to `MAX_QUEUED_CHANGES`. */
 export class Subscription {
   /** Everything after this revision is delivered. */
   readonly startRevision: number

@@ -8,6 +8,7 @@ import { badRequest } from '../../../kube/status/request-errors.ts'
 
 const beyondAscii = /[^\0-\x7f]/
 
+/** The value of a header as UTF-8. Throws a 400 for bytes that are none. */
 export function headerText(value: string): string {
   if (!beyondAscii.test(value)) return value
   try {

@@ -15,6 +15,7 @@ const charactersPerComparisonBits = 8
 
 export class TooManyComparisonsError extends Error {}
 
+/** Counts what it costs to hold rules against something, and ends what costs too much. */
 export class Comparisons {
   readonly #max: number
   #count = 0

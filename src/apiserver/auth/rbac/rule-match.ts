@@ -2,6 +2,7 @@
 import type { Attributes, PolicyRule } from '../../request/authorizer.ts'
 import { hasWord } from './word-list.ts'
 
+/** Whether this one rule allows what is asked. Counts nothing: see `rulesAllow` for rules that others wrote. */
 export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
   if (!includesOrAll(rule.verbs, attributes.verb)) return false
   if (attributes.kind === 'non-resource') return pathMatches(rule.nonResourceURLs, attributes.path)

@@ -23,6 +23,7 @@ const resources: ReadonlyMap<string, TokenResource> = new Map([
   ['Node', 'nodes'],
 ])
 
+/** What a token is to be bound to. Throws an ApiError where the object is not there, or not one to bind to. */
 export async function findBoundObjects(
   reference: BoundObjectReference,
   account: ServiceAccountName,
@@ -65,6 +66,7 @@ async function podAndNode(pod: TokenObject, accountName: string, find: FindObjec
   return { pod: claimed(pod), node: node === undefined ? { name: nodeName, uid: '' } : claimed(node) }
 }
 
+/** The object of this name. Throws an ApiError where there is none, or cannot be one. */
 export async function existing(
   resource: TokenResource,
   namespace: string,

@@ -30,6 +30,7 @@ export interface TokenClaims {
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
+/** Throws a RefusedTokenError where a claim is not of its type; what a token leaves out is empty or undefined. */
 export function readClaims(payload: JsonObject): TokenClaims {
   return {
     expiresAtSeconds: readSeconds(payload, 'exp'),
@@ -65,6 +66,7 @@ export function readAudiences(payload: JsonObject): string[] {
   })
 }
 
+/** The text of a claim, empty where the token has none. Throws a RefusedTokenError where it is no text. */
 export function readText(claims: JsonObject, claim: string): string {
   const value = claims[claim] ?? ''
   if (typeof value !== 'string') throw malformed(claim, 'a string')

@@ -9,10 +9,12 @@ export interface NewCondition {
   readonly observedGeneration?: number
 }
 
+/** The condition of this type; undefined when the status has none. */
 export function findCondition(object: Fields, type: string): Fields | undefined {
   return structs(ensureStruct(object, 'status'), 'conditions').find((condition) => text(condition, 'type') === type)
 }
 
+/** Puts the condition into the status, in place, instead of the one of its type that was there. */
 export function setCondition(object: Fields, condition: NewCondition, now: string): void {
   const status = ensureStruct(object, 'status')
   const conditions = structs(status, 'conditions')

@@ -34,6 +34,7 @@ export function checkBudget(budget: KubeObject): void {
   if (allowed === 0) throw tooMany(whyNotAllowed(budget, name), 0)
 }
 
+/** Takes one disruption from the budget, in place; `checkBudget` has found that there is one. */
 export function takeDisruption(budget: KubeObject, podName: string, now: string): void {
   const status = ensureStruct(budget, 'status')
   const left = count(budget, 'disruptionsAllowed') - 1
@@ -45,6 +46,7 @@ export function takeDisruption(budget: KubeObject, podName: string, now: string)
   setCondition(budget, { ...condition, observedGeneration }, now)
 }
 
+/** The refusal of an eviction about whose budget nobody knows yet: the client shall ask again. */
 export function budgetNotProcessed(name: string): ApiError {
   return tooMany(`The disruption budget ${name} is still being processed by the server.`, unprocessedRetrySeconds)
 }

@@ -52,6 +52,7 @@ export function isShownWhenGone({ group, row }: Resource): boolean {
 
 const maxTries = 10
 
+/** Deletes the object, or marks it as going. Decides anew when somebody was faster. Throws an ApiError where it is refused. */
 export async function deleteObject(writer: Writer, request: WriteRequest, options: DeleteOptions): Promise<Deleted> {
   const { resource, namespace, name } = request
   const key = keyOf(resource, namespace, name)

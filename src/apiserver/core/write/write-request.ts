@@ -21,6 +21,7 @@ export interface WriteRequest {
   readonly hasDefaults: boolean
 }
 
+/** The write that a request for a resource asks for. Throws where its `dryRun` makes no sense. */
 export function writeRequestOf(context: RequestContext, resource: Resource, bodyBytes = 0): WriteRequest {
   if (context.info.kind !== 'resource') throw new Error('only requests for resources write')
   const { subresource, namespace, name } = context.info

@@ -8,6 +8,7 @@ type Versions = Pick<Resource, 'apiVersion' | 'storedApiVersion'>
 
 const converted = new WeakMap<Item, Map<string, Item>>()
 
+/** The item in the served version, converted here and now unless somebody has done it before. */
 export function servedItem(item: Item, versions: Versions): Item {
   const known = knownItem(item, versions)
   if (known !== undefined) return known

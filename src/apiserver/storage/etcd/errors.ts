@@ -27,6 +27,7 @@ const REFUSALS: ReadonlyMap<string, EtcdRefusal> = new Map([
   [LEASE_NOT_FOUND, 'lease-not-found'],
 ])
 
+/** What an error of etcd means for the caller of a store; a StoreUnavailableError where nothing else is known. */
 export function toStoreError(error: ServiceError): EtcdRefusedError | StoreFullError | StoreUnavailableError {
   const text = error.details
   const refusal = REFUSALS.get(text)
