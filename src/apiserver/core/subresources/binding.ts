@@ -1,4 +1,5 @@
 /** `bindings` and `pods/binding`: a scheduler says on which node a pod shall run. */
+
 import type { KubeObject } from '../../../kube/objects.ts'
 import type { ResourceRequest } from '../../../kube/request-info.ts'
 import {
@@ -13,16 +14,17 @@ import { conflict } from '../../../kube/status/resource-errors.ts'
 import { ApiError, successStatus } from '../../../kube/status/status.ts'
 import { ensureStruct, has, struct, structs, text, textMap } from '../../kinds/fields.ts'
 import { readQuestion } from '../../objects/decode-body.ts'
+import { builtIn } from '../../objects/resource.ts'
 import type { RequestContext } from '../../request/handler.ts'
 import { writeRequestOf } from '../write/write-request.ts'
 import { Answer } from './answer.ts'
 import { setCondition } from './conditions.ts'
 import type { SubresourceParts } from './parts.ts'
-import { checkSameNamespace, kindOf, resourceOf } from './places.ts'
+import { checkSameNamespace, kindOf } from './places.ts'
 import { changeStored } from './stored-change.ts'
 
 const bindingKind = kindOf('v1', 'Binding')
-const pods = resourceOf('', 'v1', 'pods')
+const pods = builtIn('v1', 'pods')
 
 export async function serveBinding(
   { writer, clock }: SubresourceParts,

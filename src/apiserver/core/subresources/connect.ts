@@ -2,22 +2,23 @@
  * Subresources that lead to a machine: logs, exec, attach, port forwarding, proxies. Where a request must go is worked
  * out here, with the refusals that need no machine; going there is the connector's part.
  */
+
 import type { KubeObject } from '../../../kube/objects.ts'
 import type { ResourceRequest } from '../../../kube/request-info.ts'
 import { badRequest } from '../../../kube/status/request-errors.ts'
 import { forbidden } from '../../../kube/status/resource-errors.ts'
 import { respond } from '../../answers/respond.ts'
 import { struct, structs, text } from '../../kinds/fields.ts'
+import { builtIn } from '../../objects/resource.ts'
 import type { RequestContext } from '../../request/handler.ts'
 import { kubeletQuery } from './kubelet-query.ts'
 import { checkLogOptions } from './log-options.ts'
 import { type Destination, noWayTo } from './node-connector.ts'
 import type { SubresourceParts } from './parts.ts'
-import { resourceOf } from './places.ts'
 import { nodeProxy, podProxy, serviceProxy } from './proxy.ts'
 
-const pods = resourceOf('', 'v1', 'pods')
-const nodes = resourceOf('', 'v1', 'nodes')
+const pods = builtIn('v1', 'pods')
+const nodes = builtIn('v1', 'nodes')
 
 export async function serveConnection(
   parts: SubresourceParts,

@@ -10,7 +10,7 @@ import { Turns } from '../../../runtime/turns.ts'
 import { flag, struct, text, texts } from '../../kinds/fields.ts'
 import { selectorMatches } from '../../kinds/label-selector.ts'
 import { readQuestion } from '../../objects/decode-body.ts'
-import { collectionPrefix, keyOf } from '../../objects/resource.ts'
+import { builtIn, collectionPrefix, keyOf } from '../../objects/resource.ts'
 import { readDryRun } from '../../objects/write-options.ts'
 import type { RequestContext } from '../../request/handler.ts'
 import { type DeleteOptions, deleteObject } from '../write/delete.ts'
@@ -20,12 +20,12 @@ import { Answer } from './answer.ts'
 import { findCondition, setCondition } from './conditions.ts'
 import { budgetNotProcessed, checkBudget, sparesUnhealthyPods, takeDisruption } from './disruption-budget.ts'
 import type { SubresourceParts } from './parts.ts'
-import { checkSameNamespace, kindOf, resourceOf } from './places.ts'
+import { checkSameNamespace, kindOf } from './places.ts'
 import { changeStored } from './stored-change.ts'
 
 const evictionKind = { ...kindOf('policy/v1', 'Eviction'), alsoAccepts: ['policy/v1beta1'] }
-const pods = resourceOf('', 'v1', 'pods')
-const budgets = resourceOf('policy', 'v1', 'poddisruptionbudgets')
+const pods = builtIn('v1', 'pods')
+const budgets = builtIn('policy/v1', 'poddisruptionbudgets')
 
 /** How often a pod may change between the look at it and its deletion. */
 const maxTries = 10

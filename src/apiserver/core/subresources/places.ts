@@ -1,4 +1,4 @@
-/** The kinds and collections that subresources work with; all of them are in every release. */
+/** What all subresources check: the kind of what is sent to them, and that it belongs to the object in the path. */
 
 import type { KubeObject } from '../../../kube/objects.ts'
 import { findKind } from '../../../kube/schema/schema.ts'
@@ -6,17 +6,11 @@ import { genericServerResponse } from '../../../kube/status/generic-response.ts'
 import { badRequest } from '../../../kube/status/request-errors.ts'
 import type { ApiError } from '../../../kube/status/status.ts'
 import type { ExpectedKind } from '../../objects/decode-body.ts'
-import { type Resource, storedResource } from '../../objects/resource.ts'
 
+/** A kind that every release has. */
 export function kindOf(apiVersion: string, kind: string): ExpectedKind {
   const found = findKind(apiVersion, kind)
   if (found === undefined) throw new Error(`the schema has no ${kind} in ${apiVersion}`)
-  return found
-}
-
-export function resourceOf(group: string, version: string, resource: string): Resource {
-  const found = storedResource(group, version, resource)
-  if (found === undefined) throw new Error(`the catalogue has no ${resource} in ${group}/${version}`)
   return found
 }
 

@@ -1,4 +1,5 @@
 /** Where `proxy` of pods, services and nodes leads. Names come as `name`, `name:port` or `scheme:name:port`. */
+
 import { isIPv4, isIPv6 } from 'node:net'
 import type { ResourceRequest } from '../../../kube/request-info.ts'
 import { serviceUnavailable } from '../../../kube/status/availability-errors.ts'
@@ -7,15 +8,15 @@ import { isNotFound } from '../../../kube/status/predicates.ts'
 import { badRequest } from '../../../kube/status/request-errors.ts'
 import { notFound } from '../../../kube/status/resource-errors.ts'
 import { type Fields, integer, struct, structs, text } from '../../kinds/fields.ts'
+import { builtIn } from '../../objects/resource.ts'
 import type { RequestContext } from '../../request/handler.ts'
 import type { Destination } from './node-connector.ts'
 import type { SubresourceParts } from './parts.ts'
-import { resourceOf } from './places.ts'
 
-const pods = resourceOf('', 'v1', 'pods')
-const services = resourceOf('', 'v1', 'services')
-const endpoints = resourceOf('', 'v1', 'endpoints')
-const nodes = resourceOf('', 'v1', 'nodes')
+const pods = builtIn('v1', 'pods')
+const services = builtIn('v1', 'services')
+const endpoints = builtIn('v1', 'endpoints')
+const nodes = builtIn('v1', 'nodes')
 
 interface ProxyTarget {
   readonly scheme: 'http' | 'https'

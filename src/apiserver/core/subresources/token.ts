@@ -4,15 +4,18 @@ import { BUILT_IN_OBJECT } from '../../../kube/negotiation-offers.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { responseContentType } from '../../../kube/representation.ts'
 import type { ResourceRequest } from '../../../kube/request-info.ts'
-import { findKind } from '../../../kube/schema/schema.ts'
 import { encodeBody } from '../../answers/encode-body.ts'
 import { respond } from '../../answers/respond.ts'
 import { answerTokenRequest, type TokenRequestParts } from '../../auth/tokens/token-request.ts'
-import { type ExpectedKind, inOrder, readQuestion } from '../../objects/decode-body.ts'
-import { storedResource } from '../../objects/resource.ts'
+import { inOrder, readQuestion } from '../../objects/decode-body.ts'
+import { builtIn } from '../../objects/resource.ts'
 import { readDryRun } from '../../objects/write-options.ts'
 import type { RequestContext } from '../../request/handler.ts'
 import type { Admission, AdmissionRequest } from '../admission.ts'
+import { kindOf } from './places.ts'
+
+const tokenRequestKind = kindOf('authentication.k8s.io/v1', 'TokenRequest')
+const serviceAccounts = builtIn('v1', 'serviceaccounts')
 
 export interface TokenSubresourceParts extends Omit<TokenRequestParts, 'validate'> {
   readonly admission: Admission
@@ -29,7 +32,6 @@ export class TokenSubresource {
   async handle(context: RequestContext, info: ResourceRequest): Promise<boolean> {
     const { apiGroup, resource, subresource, verb, namespace, name } = info
     if (apiGroup !== '' || resource !== 'serviceaccounts' || subresource !== 'token' || verb !== 'create') return false
-    const expected = expectedKind()
     const { headers } = context.exchange
     const { representation, pretty } = negotiateOutput(
       {
@@ -40,23 +42,16 @@ export class TokenSubresource {
       },
       BUILT_IN_OBJECT,
     )
-    const request = await readQuestion(context, expected)
+    const request = await readQuestion(context, tokenRequestKind)
     const { admission, issuer, find, clock } = this.#parts
     const admissionRequest = (object: KubeObject): AdmissionRequest => admissionRequestOf(context, info, object)
     await admission.admit(admissionRequest(request))
     const validate = (completed: KubeObject): Promise<void> => admission.validate(admissionRequest(completed))
     const answer = await answerTokenRequest(request, { namespace, name }, { issuer, find, clock, validate })
-    const body = encodeBody(inOrder(answer, expected), representation.encoding, pretty)
+    const body = encodeBody(inOrder(answer, tokenRequestKind), representation.encoding, pretty)
     await respond(context, 201, { 'content-type': responseContentType(representation, { stream: false }) }, body)
     return true
   }
-}
-
-function expectedKind(): ExpectedKind {
-  const type = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' }
-  const message = findKind(type.apiVersion, type.kind)?.message
-  if (message === undefined) throw new Error('the schema has no TokenRequest')
-  return { ...type, message }
 }
 
 function admissionRequestOf(
@@ -64,12 +59,10 @@ function admissionRequestOf(
   { namespace, name, subresource }: ResourceRequest,
   object: KubeObject,
 ): AdmissionRequest {
-  const resource = storedResource('', 'v1', 'serviceaccounts')
-  if (resource === undefined) throw new Error('the schema has no ServiceAccount')
   const dryRun = readDryRun(query.all('dryRun'))
   return {
     operation: 'CREATE',
-    resource,
+    resource: serviceAccounts,
     subresource,
     namespace,
     name,
