@@ -62,7 +62,7 @@ export class LimitRanger implements AdmissionPlugin {
     }
   }
 
-  /** Those of each LimitRange, in order. Throws where checking them would take too long; so does reading more of them. */
+  /** The limits of each LimitRange, in order. Throws where reading or checking them would take too long. */
   *#limitsFor(request: AdmissionRequest, object: KubeObject): Steps<(readonly Limit[])[]> {
     const parts = partsOf(object)
     const ranges: (readonly Limit[])[] = []

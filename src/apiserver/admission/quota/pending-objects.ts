@@ -40,7 +40,7 @@ export class PendingObjects implements CountedObjects {
     else others.set(name, pending)
   }
 
-  /** Those that are there and those about to be. */
+  /** The objects that count: those that are there, and those that requests under way are about to make. */
   *counted(evaluator: QuotaEvaluator, namespace: string): Generator<Counted, void, undefined> {
     const coming = this.#coming(evaluator.resource, namespace)
     yield* this.#present.counted(evaluator, namespace)

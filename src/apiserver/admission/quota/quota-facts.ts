@@ -11,7 +11,7 @@ import { type ScopeRequirement, scopesOf } from './scopes.ts'
 import { SERVICE_EVALUATOR } from './service-evaluator.ts'
 import { CLAIM_EVALUATOR } from './storage-evaluator.ts'
 
-/** They come in floods and go by themselves. */
+/** Events are counted by no quota: they come in floods and go by themselves. */
 export const NEVER_COUNTED = 'events'
 
 /** Wider quotas are read again at each request, so that they take no memory. */
@@ -21,7 +21,7 @@ export interface QuotaFacts {
   readonly name: string
   readonly hard: Totals
   readonly scopes: readonly ScopeRequirement[]
-  /** The same for all quotas of the same scopes. */
+  /** Equal for quotas of equal scopes, whose usage is counted once for all of them. */
   readonly scopeKey: string
   /** The resources that it counts, by their keys, and the names in `hard` that are about each. */
   readonly parts: ReadonlyMap<string, QuotaPart>

@@ -62,7 +62,7 @@ export class ResourceQuota implements AdmissionPlugin {
     const present = yield* this.#quotasOf(evaluator, namespace)
     if (present.length === 0) return
     const counted = evaluator.counting.read(object)
-    // It may name thousands of resources.
+    // Others first: the object may name thousands of resources.
     yield
     const quotas = present.filter(({ scopes }) => matchesScopes(scopes, counted.scopes))
     yield* requireAmounts(quotas, evaluator, object, request)

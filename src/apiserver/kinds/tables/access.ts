@@ -77,7 +77,7 @@ const podCertificateRequest = layout([
   ),
 ])
 
-/** These exclude one another; should several be there, the last one counts. */
+/** Conditions that end a request exclude one another; should several be there, the last one counts. */
 function podRequestState(object: KubeObject): Cell {
   const types = listAt(object, 'status', 'conditions').map((condition) => textAt(condition, 'type'))
   return types.findLast((type) => ['Issued', 'Denied', 'Failed'].includes(type)) ?? 'Pending'
