@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Listener } from '../http/server/listener.ts'
 import { keyExposure } from '../identity/key-exposure.ts'
 import { isInsufficientStorage } from '../kube/status/predicates.ts'
-import { formatAddress, type ListenAddress } from '../network/listen.ts'
+import { formatAddress } from '../network/listen.ts'
 import type { Part, RunningPart } from '../process/lifecycle.ts'
 import { stopInReverse } from '../process/part-group.ts'
 import { componentLogger } from '../telemetry/logger.ts'
@@ -15,6 +15,7 @@ import { SetupError } from './setup-error.ts'
 import { roomLoggedStore } from './storage/room-log.ts'
 import type { Store } from './storage/store.ts'
 import { StoreFullError } from './storage/store-errors.ts'
+import { tlsFiles } from './trust.ts'
 
 export interface ApiServerSettings extends Omit<ApiServerOptions, 'pki' | 'store'> {
   readonly dataDir: string

@@ -14,7 +14,6 @@ import { createKonnectivityMetrics } from '../../src/edge/konnectivity/metrics.t
 import { createTokenMetrics } from '../../src/edge/kubeconfigs/token-metrics.ts'
 import { createLinkMetrics } from '../../src/edge/link/link-metrics.ts'
 import { createNatMetrics, createNetworkMetrics } from '../../src/edge/network/network-metrics.ts'
-import { createKeeperMetrics } from '../../src/edge/rotation/keeper-metrics.ts'
 import { createUpstreamMetrics } from '../../src/edge/upstream/upstream-metrics.ts'
 import { CertificateMetrics } from '../../src/hub/certificates/metrics.ts'
 import { createClaimMetrics } from '../../src/hub/claims/metrics.ts'

@@ -6,7 +6,6 @@
 import { certificatePem, readCertificates } from '../../identity/certificate.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { presentFields } from '../../kube/present-fields.ts'
-import type { Item } from '../core/item.ts'
 import { sameValue } from '../kinds/equality.ts'
 import { struct, text } from '../kinds/fields.ts'
 import type { Item } from '../objects/item.ts'

@@ -20,7 +20,7 @@ import { type FieldValidation, readWriteOptions } from './write-options.ts'
 export const MAX_BODY_BYTES = 3 * 1024 * 1024
 /** Bodies that are asked and not kept: reviews, token requests, evictions, options. Room for a user with thousands of groups. */
 export const MAX_QUESTION_BYTES = 128 * 1024
-/** The same in YAML, which takes far longer to read. */
+/** Bodies that are asked and not kept, in YAML, which takes far longer to read than JSON. */
 const MAX_YAML_QUESTION_BYTES = 8 * 1024
 
 export interface ExpectedKind {

@@ -18,7 +18,7 @@ const maxRandomTries = 64
 const isTaken = 'provided port is already allocated'
 const isOutOfRange = `provided port is not in the valid range. The range of valid ports is ${FIRST_NODE_PORT}-${LAST_NODE_PORT}`
 
-/** Each is locked by an entry of its own, and a store writes only so many entries at once. */
+/** Node ports of one Service: each is locked by an entry of its own, and a store writes only so many at once. */
 const MAX_NODE_PORTS = 100
 
 export class NodePorts {

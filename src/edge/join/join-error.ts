@@ -24,9 +24,6 @@ export const JOIN_STEPS = [
 
 export type JoinStep = 1 | 2 | 3 | 4 | 5 | 6 | 7
 
-/** The clocks of edge and hub may differ by this much before it is named as a likely cause: certificates allow as much. */
-const NOTABLE_CLOCK_SKEW_MS = 5 * 60 * 1000
-
 export class JoinError extends ExplainedError {
   override readonly name = 'JoinError'
   readonly step: JoinStep

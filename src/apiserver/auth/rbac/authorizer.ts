@@ -18,7 +18,7 @@ import { type Binding, completeRule, nameOf, namespaceOf, RBAC_GROUP, type RoleR
 import { rulesAllow } from './rule-index.ts'
 import type { RbacSource } from './view.ts'
 
-/** Who has more is told that there are more. */
+/** Rules in the answer to a SelfSubjectRulesReview; who has more is told that there are more. */
 const MAX_LISTED_RULES = 5_000
 /** Of all their values together, with `LISTED_VALUE_CHARACTERS` more for each. */
 export const MAX_LISTED_CHARACTERS = 512 * 1024

@@ -16,7 +16,7 @@ import {
 import type { FindObject } from './find-object.ts'
 import type { TokenIssuer } from './issuer.ts'
 
-/** For a request that names none: long enough for a session at a terminal. */
+/** The life of a token whose request names none: long enough for a session at a terminal. */
 const DEFAULT_TOKEN_LIFE_SECONDS = 60 * 60
 /** Tokens are renewed while some life is left; a shorter one would be renewed all the time. */
 const MIN_TOKEN_LIFE_SECONDS = 10 * 60
