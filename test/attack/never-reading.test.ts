@@ -1,6 +1,7 @@
 /** Clients that ask for much and read nothing of it: what waits for them is bounded, and they are cut where others need room. */
+import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
-import { type ClientHttp2Stream, connect } from 'node:http2'
+import { type ClientHttp2Stream, connect, constants } from 'node:http2'
 import { request as httpsRequest } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,9 +9,14 @@ import { connect as connectTls } from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { loadPki, type Pki } from '../../src/apiserver/pki/pki.ts'
 import { tlsFiles } from '../../src/apiserver/trust.ts'
+import {
+  MAX_UNSENT_BYTES_PER_CONNECTION,
+  STALLED_READER_CHECK_MS,
+  STALLED_READER_UNDER_PRESSURE_MS,
+} from '../../src/http/server/limits.ts'
 import { Listener } from '../../src/http/server/listener.ts'
 import type { RunningPart } from '../../src/process/lifecycle.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
+import { ManualClock, systemClock } from '../../src/runtime/clock.ts'
 import { removeFolder } from '../remove-folder.ts'
 import { loudNet } from '../worlds/loud-net.ts'
 import { http1Client, http2Client } from './fault-clients.ts'
@@ -119,5 +125,55 @@ describe('a listener', () => {
       })
     }
     expect([bytes, stalled]).toEqual([huge.length, 0])
+  })
+})
+
+describe('two callers on one connection', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'causeway-neighbour-'))
+  afterAll(() => removeFolder(folder))
+
+  it('the one who reads nothing delays the other by no more than a link may stop', async () => {
+    const clock = new ManualClock(Date.now())
+    const pki = await loadPki(folder, { dnsNames: [], ipAddresses: ['127.0.0.1'] }, systemClock)
+    const served = { greedy: 0, modest: 0 }
+    const listener = new Listener({
+      address: { host: '127.0.0.1', port: 0 },
+      tls: tlsFiles(pki),
+      clock,
+      net: loudNet(),
+      handshakeFailed: () => {},
+      connectionRefused: () => {},
+      readerStalled: () => {},
+      serve: (exchange) => {
+        served[exchange.target === '/modest' ? 'modest' : 'greedy'] += 1
+        exchange.respond(200, {}, exchange.target === '/modest' ? Buffer.from('ok') : large)
+      },
+    })
+    const running = await listener.start(new AbortController().signal)
+    const session = connect(`https://127.0.0.1:${listener.address.port}`, { ca: tlsFiles(pki).clientCas[0] ?? '' })
+    session.on('error', () => {})
+    // More than a connection may have of answers that nobody reads, ten times over: all but the first wait.
+    const codes: number[] = []
+    const room = Math.ceil(MAX_UNSENT_BYTES_PER_CONNECTION / (large.length - 64 * 1024))
+    const greedy = Array.from({ length: 10 * room }, () =>
+      session.request({ ':path': '/greedy', authorization: 'Bearer greedy' }),
+    )
+    for (const stream of greedy)
+      stream.on('error', () => {}).on('close', () => codes.push(stream.rstCode ?? constants.NGHTTP2_NO_ERROR))
+    await expect.poll(() => served.greedy).toBeGreaterThan(room / 2)
+    const modest = session.request({ ':path': '/modest', authorization: 'Bearer modest' })
+    const answered = once(modest, 'response')
+    const limitMs = STALLED_READER_UNDER_PRESSURE_MS + STALLED_READER_CHECK_MS
+    for (let passedMs = 0; passedMs < limitMs; passedMs += STALLED_READER_CHECK_MS) {
+      expect(served.modest).toBe(0)
+      await new Promise((resolve) => session.ping((error) => resolve(error)))
+      await clock.advance(STALLED_READER_CHECK_MS)
+    }
+    expect((await answered)[0][':status']).toBe(200)
+    await expect.poll(() => codes.length).toBeGreaterThan(0)
+    expect(new Set(codes)).toEqual(new Set([constants.NGHTTP2_INTERNAL_ERROR]))
+    expect(session.destroyed).toBe(false)
+    session.destroy()
+    await running.stop(AbortSignal.abort())
   })
 })

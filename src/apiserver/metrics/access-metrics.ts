@@ -24,7 +24,7 @@ export class AccessMetrics {
     })
     this.#stalledReaders = new Counter({
       name: 'causeway_apiserver_stalled_readers_total',
-      help: 'Connections cut because their clients do not read what they have asked for.',
+      help: 'Connections cut, or relieved of unread answers, because their clients do not read what they have asked for.',
       registers,
     })
     this.#refusedConnections = new Counter({

@@ -70,6 +70,8 @@ export class Http2Stream {
   /** How it was broken off, by either side; undefined where it was not. */
   resetCode: number | undefined
   isClosed = false
+  /** Of what was written, as much has gone to the peer. */
+  takenBytes = 0
 
   #queue: Buffer[] = []
   #queuedBytes = 0
@@ -157,6 +159,7 @@ export class Http2Stream {
       piece = first.subarray(0, maxBytes)
       this.#queue[0] = first.subarray(maxBytes)
     }
+    this.takenBytes += piece.length
     this.#count(-piece.length)
     return piece
   }

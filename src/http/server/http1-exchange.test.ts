@@ -16,7 +16,7 @@ const head = `POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length:
 async function refused(clock: ManualClock): Promise<Socket> {
   const peer = { address: '127.0.0.1', certificates: [] }
   const server = createServer((request, response) => {
-    const unsent = new UnsentAnswers({ clock, stalled: () => {} }).open(atOnce, () => {})
+    const unsent = new UnsentAnswers({ clock, stalled: () => {} }).open(atOnce, { cut: () => {}, cutStalled: () => 0 })
     const guard = (action: () => unknown): void => void action()
     new Http1Exchange(request, response, { peer, clock, guard, unsent }).respond(401, {}, Buffer.from('not you'))
   })

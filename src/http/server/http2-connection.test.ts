@@ -4,19 +4,27 @@ import { describe, expect, it } from 'vitest'
 import {
   data,
   END_STREAM,
+  getFields,
   head,
   naiveDecode,
   postFields,
   RST_STREAM,
   resetStream,
   settings,
+  windowUpdate,
 } from '../../../test/worlds/http2-naive.ts'
 import { loudNet } from '../../../test/worlds/loud-net.ts'
 import { ManualClock } from '../../runtime/clock.ts'
 import { CLIENT_PREFACE, ErrorCode, FrameType, frame } from '../http2/wire.ts'
 import type { StreamingExchange } from './exchange.ts'
 import { Http2Connection } from './http2-connection.ts'
-import { EARLY_ANSWER_LINGER_MS, LAST_FRAMES_TIMEOUT_MS } from './limits.ts'
+import {
+  EARLY_ANSWER_LINGER_MS,
+  LAST_FRAMES_TIMEOUT_MS,
+  MIN_READ_BYTES,
+  STALLED_READER_CHECK_MS,
+  STALLED_READER_UNDER_PRESSURE_MS,
+} from './limits.ts'
 import { UnsentAnswers } from './unsent-answers.ts'
 
 /** Not before all that came in one piece has been read. */
@@ -53,7 +61,7 @@ function connect(
   serve: (exchange: StreamingExchange) => void = () => {},
 ): { socket: HeldSocket; connection: Http2Connection } {
   const socket = new HeldSocket()
-  const unsent = new UnsentAnswers({ clock, stalled: () => {} }).open(nextTick, () => {})
+  const unsent = new UnsentAnswers({ clock, stalled: () => {} }).open(nextTick, { cut: () => {}, cutStalled: () => 0 })
   const options = {
     peer: { address: '', certificates: [] },
     clock,
@@ -159,5 +167,77 @@ describe('a client that is answered before it has sent its request', () => {
     await turn()
     expect(clock.pending).toBeLessThan(before)
     expect(clock.nextDueMs ?? Number.POSITIVE_INFINITY).toBeGreaterThan(EARLY_ANSWER_LINGER_MS)
+  })
+})
+
+describe('answers that stop while others wait for their memory', () => {
+  const windowBytes = 64 * 1024
+  const answerBytes = 16 * windowBytes
+  const initialWindow = 4
+
+  /** So many answers under way, each as far as its own window allows. */
+  async function answering(count: number, connectionBytes = count * answerBytes) {
+    const clock = new ManualClock()
+    const { socket, connection } = connect(clock, (exchange) => exchange.respond(200, {}, Buffer.alloc(answerBytes)))
+    const read = async (...frames: Buffer[]): Promise<void> => {
+      socket.push(Buffer.concat(frames))
+      for (let each = 0; each < 8; each += 1) {
+        await turn()
+        socket.readAll()
+      }
+    }
+    const requests = Array.from({ length: count }, (_, index) => head(2 * index + 1, getFields, END_STREAM))
+    await read(CLIENT_PREFACE, settings([initialWindow, windowBytes]), windowUpdate(0, connectionBytes), ...requests)
+    const resets = (): number[] => {
+      const { frames } = naiveDecode(Buffer.concat(socket.written))
+      return frames.filter(({ type }) => type === RST_STREAM).map(({ streamId }) => streamId)
+    }
+    /** What the looks of so long a time cut, while `meanwhile` happens before each. */
+    const look = async (durationMs: number, meanwhile: () => Promise<void> = async () => {}): Promise<number> => {
+      let bytes = 0
+      for (let passedMs = 0; passedMs <= durationMs; passedMs += STALLED_READER_CHECK_MS) {
+        await meanwhile()
+        bytes += connection.cutStalled(clock.monotonicMs())
+        await clock.advance(STALLED_READER_CHECK_MS)
+      }
+      await read()
+      return bytes
+    }
+    return { clock, socket, connection, read, resets, look }
+  }
+
+  it('are cut, and those that are read are not', async () => {
+    const { connection, read, resets, look } = await answering(3)
+    const bytes = await look(STALLED_READER_UNDER_PRESSURE_MS, () => read(windowUpdate(3, MIN_READ_BYTES)))
+    expect(resets()).toEqual([1, 5])
+    expect(bytes).toBe(2 * (answerBytes - windowBytes))
+    expect(connection.openStreams).toBe(1)
+  })
+
+  it('have their time from the first look on', async () => {
+    const { clock, look, resets } = await answering(1)
+    await clock.advance(10 * STALLED_READER_UNDER_PRESSURE_MS)
+    expect(await look(STALLED_READER_UNDER_PRESSURE_MS - STALLED_READER_CHECK_MS)).toBe(0)
+    expect(resets()).toEqual([])
+  })
+
+  it('have it again where nobody has looked for a while', async () => {
+    const { clock, look, resets } = await answering(1)
+    await look(STALLED_READER_UNDER_PRESSURE_MS - STALLED_READER_CHECK_MS)
+    await clock.advance(10 * STALLED_READER_UNDER_PRESSURE_MS)
+    expect(await look(0)).toBe(0)
+    expect(resets()).toEqual([])
+  })
+
+  it('are cut too where a byte is taken now and then', async () => {
+    const { read, resets, look } = await answering(1)
+    await look(STALLED_READER_UNDER_PRESSURE_MS, () => read(windowUpdate(1, 1)))
+    expect(resets()).toEqual([1])
+  })
+
+  it('are left alone where it is the connection that stops', async () => {
+    const { resets, look } = await answering(2, 0)
+    expect(await look(4 * STALLED_READER_UNDER_PRESSURE_MS)).toBe(0)
+    expect(resets()).toEqual([])
   })
 })

@@ -15,6 +15,7 @@ import {
   MAX_REQUEST_HEADERS,
   MAX_STREAMS_PER_CONNECTION,
 } from './limits.ts'
+import { StalledStreams } from './stalled-streams.ts'
 import type { UnsentAccount } from './unsent-answers.ts'
 
 /** Enough for the largest body without a stop; the default of 64 KiB makes large lists crawl. */
@@ -39,6 +40,7 @@ export class Http2Connection implements WatchedSession {
   readonly #date: () => string
   readonly #guard: Guard
   readonly #exchanges = new Map<Http2Exchange, Http2Stream>()
+  readonly #stalled = new StalledStreams()
   #isLeaving = false
   #isEnding = false
   idleSinceMs: number
@@ -98,6 +100,18 @@ export class Http2Connection implements WatchedSession {
     else for (const [exchange] of unread) this.#cut(exchange)
   }
 
+  /** While others of the connection wait: ends the answers whose own reader has stopped, and says how many bytes that frees. */
+  cutStalled(nowMs: number): number {
+    const stalled = new Set(this.#stalled.look(this.#exchanges.values(), nowMs))
+    let bytes = 0
+    for (const [exchange, stream] of [...this.#exchanges]) {
+      if (!stalled.has(stream)) continue
+      bytes += stream.queuedBytes
+      this.#cut(exchange)
+    }
+    return bytes
+  }
+
   #events(): SessionEvents {
     const { unsent } = this.#options
     return {
@@ -127,7 +141,8 @@ export class Http2Connection implements WatchedSession {
     })
     this.#exchanges.set(exchange, stream)
     // In its turn: not before the stream knows its handler, and all that came in one piece has been read.
-    this.#options.unsent.whenRoom(() => this.#serve(exchange))
+    const caller = exchange.headers.get('authorization')
+    this.#options.unsent.whenRoom(() => this.#serve(exchange), caller)
     return exchange
   }
 

@@ -23,14 +23,14 @@ export const CONNECTION_CHECK_MS = 5_000
  */
 export const EARLY_ANSWER_LINGER_MS = 500
 /** Bytes of answers that wait for the client of one connection: some large lists. Its further requests wait until it has read. */
-export const MAX_UNSENT_BYTES_PER_CONNECTION = 64 * 1024 * 1024
+export const MAX_UNSENT_BYTES_PER_CONNECTION = 16 * 1024 * 1024
 /** The same of all connections of a listener. Beyond it all requests wait, and those who do not read are cut without delay. */
 export const MAX_UNSENT_ANSWER_BYTES = 256 * 1024 * 1024
 /** A connection with as much to read... */
 export const STALLED_READER_BYTES = 1024 * 1024
 /** ...whose client reads less than `MIN_READ_BYTES` in this time is cut: the slowest links that are of any use carry that in a few seconds. */
 export const STALLED_READER_MS = 30_000
-/** The same while others wait for the memory: a link may stop for a moment, no longer. */
+/** The same while others wait for the memory, also for a single stream of HTTP/2 whose connection holds requests back: a link may stop for a moment, no longer. */
 export const STALLED_READER_UNDER_PRESSURE_MS = 2_000
 /** How often both are looked at. */
 export const STALLED_READER_CHECK_MS = 1_000

@@ -56,7 +56,7 @@ export interface ListenerOptions {
   readonly handshakeFailed: (error: Error) => void
   /** A connection that was closed at once, because too many were open. */
   readonly connectionRefused: () => void
-  /** A connection that was cut because its client does not read what it has asked for. */
+  /** A connection, or streams of one, were cut because their client does not read what it has asked for. */
   readonly readerStalled: (unsentBytes: number) => void
   /** Of all answers that wait for their clients; fewer than the default, for tests. */
   readonly maxUnsentBytes?: number
@@ -186,7 +186,10 @@ export class Listener implements Part {
     let account = this.#accounts.get(socket)
     if (account === undefined) {
       const guard = this.#options.net.guard('connection', () => socket.destroy())
-      account = this.#unsent.open(this.#order.openLane(guard), () => this.#cutUnread(socket))
+      account = this.#unsent.open(this.#order.openLane(guard), {
+        cut: () => this.#cutUnread(socket),
+        cutStalled: (nowMs) => this.#http2.get(socket)?.cutStalled(nowMs) ?? 0,
+      })
       this.#accounts.set(socket, account)
     }
     return account

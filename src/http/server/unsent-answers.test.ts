@@ -4,6 +4,7 @@ import {
   MAX_UNSENT_BYTES_PER_CONNECTION,
   MIN_READ_BYTES,
   STALLED_READER_BYTES,
+  STALLED_READER_CHECK_MS,
   STALLED_READER_MS,
   STALLED_READER_UNDER_PRESSURE_MS,
 } from './limits.ts'
@@ -18,8 +19,9 @@ function world(maxBytes = 64 * mebibyte) {
   const answers = new UnsentAnswers({ clock, stalled, maxBytes })
   const open = () => {
     const cut = vi.fn(() => account.close())
-    const account = answers.open(atOnce, cut)
-    return { account, cut }
+    const cutStalled = vi.fn((_nowMs: number) => 0)
+    const account = answers.open(atOnce, { cut, cutStalled })
+    return { account, cut, cutStalled }
   }
   return { clock, stalled, answers, open }
 }
@@ -80,6 +82,69 @@ describe('a client that never reads', () => {
     expect(served).toHaveBeenCalledOnce()
     expect([large.cut, small.cut, reader.cut].map(({ mock }) => mock.calls.length)).toEqual([1, 0, 0])
   })
+})
+
+describe('a connection that holds requests back', () => {
+  it('is asked for its stalled answers at each check, and serves when they are gone', async () => {
+    const { clock, stalled, open } = world()
+    const { account, cut, cutStalled } = open()
+    account.add(MAX_UNSENT_BYTES_PER_CONNECTION)
+    const served = vi.fn()
+    account.whenRoom(served)
+    await clock.advance(STALLED_READER_CHECK_MS)
+    expect(cutStalled).toHaveBeenCalledOnce()
+    expect(stalled).not.toHaveBeenCalled()
+    cutStalled.mockImplementationOnce(() => {
+      account.taken(mebibyte)
+      return mebibyte
+    })
+    await clock.advance(STALLED_READER_CHECK_MS)
+    expect(served).toHaveBeenCalledOnce()
+    expect(stalled).toHaveBeenCalledExactlyOnceWith(mebibyte)
+    expect(cut).not.toHaveBeenCalled()
+  })
+
+  it('is the only one that is asked', async () => {
+    const { clock, open } = world()
+    const [full, waiting, other] = [open(), open(), open()]
+    full.account.add(MAX_UNSENT_BYTES_PER_CONNECTION)
+    waiting.account.add(MAX_UNSENT_BYTES_PER_CONNECTION)
+    waiting.account.whenRoom(() => {})
+    other.account.add(1)
+    await clock.advance(STALLED_READER_CHECK_MS)
+    expect([full, waiting, other].map(({ cutStalled }) => cutStalled.mock.calls.length)).toEqual([0, 1, 0])
+  })
+
+  it('lets its callers take turns', () => {
+    const { open } = world()
+    const { account } = open()
+    account.add(MAX_UNSENT_BYTES_PER_CONNECTION)
+    const served: string[] = []
+    for (const name of ['greedy 1', 'greedy 2', 'greedy 3']) account.whenRoom(() => served.push(name), 'greedy')
+    account.whenRoom(() => served.push('modest 1'), 'modest')
+    account.whenRoom(() => served.push('nameless 1'))
+    account.taken(1)
+    expect(served).toEqual(['greedy 1', 'modest 1', 'nameless 1', 'greedy 2', 'greedy 3'])
+  })
+})
+
+it('a client that reads one answer and leaves the others is no excuse where everybody waits', async () => {
+  const { clock, open } = world(8 * mebibyte)
+  const [large, honest] = [open(), open()]
+  large.account.add(9 * mebibyte)
+  large.cutStalled.mockImplementation((nowMs) => {
+    if (nowMs < STALLED_READER_UNDER_PRESSURE_MS) return 0
+    large.account.taken(8 * mebibyte)
+    return 8 * mebibyte
+  })
+  const served = vi.fn()
+  honest.account.whenRoom(served)
+  for (let second = 0; second <= STALLED_READER_UNDER_PRESSURE_MS / 1_000; second++) {
+    large.account.taken(MIN_READ_BYTES)
+    await clock.advance(1_000)
+  }
+  expect(served).toHaveBeenCalledOnce()
+  expect(large.cut).not.toHaveBeenCalled()
 })
 
 it('a slow client that reads on is left alone, however long it takes', async () => {

@@ -1,9 +1,11 @@
 /**
  * What answers wait for in memory: clients that read. Each connection of a listener has an account of the bytes it has yet to
  * take. Above its limit nothing more is served on it, and when the listener has more than its limit, on none; what waits on a
- * connection that makes no headway is cut, at once where others wait for its memory. A slow client that reads on is left alone.
+ * connection that makes no headway is cut, at once where others wait for its memory. The same goes for each stream of a
+ * connection that holds requests back: they may be those of others. A slow client that reads on is left alone.
  */
 import type { Clock } from '../../runtime/clock.ts'
+import { HeldRequests } from './held-requests.ts'
 import {
   MAX_UNSENT_ANSWER_BYTES,
   MAX_UNSENT_BYTES_PER_CONNECTION,
@@ -17,10 +19,18 @@ import type { Job, Lane } from './serving-order.ts'
 
 export interface UnsentAnswersOptions {
   readonly clock: Clock
-  /** A connection was cut because its client does not read. */
+  /** A connection, or streams of one, were cut because their client does not read. */
   readonly stalled: (unsentBytes: number) => void
   /** Fewer than the default, for tests. */
   readonly maxBytes?: number
+}
+
+/** Who is to read the answers of one connection. */
+export interface AnswerReader {
+  /** Ends what waits on the connection. */
+  cut(): void
+  /** Called at each check while requests wait for the memory: ends the answers that have stopped for too long, and says how many bytes that were. */
+  cutStalled(nowMs: number): number
 }
 
 export class UnsentAnswers {
@@ -45,9 +55,9 @@ export class UnsentAnswers {
     return this.#bytes < this.#maxBytes
   }
 
-  /** For a new connection; its requests are served in its lane, and `cut` ends what waits on it. */
-  open(lane: Lane, cut: () => void): UnsentAccount {
-    const account = new UnsentAccount(this, lane, cut)
+  /** For a new connection; its requests are served in its lane. */
+  open(lane: Lane, reader: AnswerReader): UnsentAccount {
+    const account = new UnsentAccount(this, lane, reader)
     this.#accounts.add(account)
     return account
   }
@@ -91,21 +101,27 @@ export class UnsentAnswers {
     for (const account of this.#accounts)
       if (account.isStalled(nowMs, STALLED_READER_MS, STALLED_READER_BYTES)) this.#cut(account)
     if (!this.hasRoom) this.#makeRoom(nowMs)
+    for (const account of [...this.#waiting]) if (account.isFull) this.#cutStalled(account, nowMs)
     for (const each of [...this.#waiting]) this.#goOn(each)
   }
 
-  /** Others wait: whoever holds most without reading goes first. */
+  /** Others wait: whoever holds most without reading goes first, and reading one answer is no excuse for not reading the rest. */
   #makeRoom(nowMs: number): void {
-    const stalled = [...this.#accounts].filter((each) => each.isStalled(nowMs, STALLED_READER_UNDER_PRESSURE_MS, 1))
-    for (const account of stalled.toSorted((one, other) => other.bytes - one.bytes)) {
+    for (const account of [...this.#accounts].toSorted((one, other) => other.bytes - one.bytes)) {
       if (this.hasRoom) return
-      this.#cut(account)
+      if (account.isStalled(nowMs, STALLED_READER_UNDER_PRESSURE_MS, 1)) this.#cut(account)
+      else this.#cutStalled(account, nowMs)
     }
   }
 
   #cut(account: UnsentAccount): void {
     this.#options.stalled(account.bytes)
-    account.cut()
+    account.reader.cut()
+  }
+
+  #cutStalled(account: UnsentAccount, nowMs: number): void {
+    const bytes = account.reader.cutStalled(nowMs)
+    if (bytes > 0) this.#options.stalled(bytes)
   }
 }
 
@@ -113,8 +129,8 @@ export class UnsentAnswers {
 export class UnsentAccount {
   readonly #all: UnsentAnswers
   readonly #lane: Lane
-  readonly cut: () => void
-  #held: Job[] = []
+  readonly reader: AnswerReader
+  readonly #held = new HeldRequests()
   #isReleasing = false
   #bytes = 0
   #readBytes = 0
@@ -123,14 +139,19 @@ export class UnsentAccount {
   #seenMs = 0
   #seenBytes = 0
 
-  constructor(all: UnsentAnswers, lane: Lane, cut: () => void) {
+  constructor(all: UnsentAnswers, lane: Lane, reader: AnswerReader) {
     this.#all = all
     this.#lane = lane
-    this.cut = cut
+    this.reader = reader
   }
 
   get bytes(): number {
     return this.#bytes
+  }
+
+  /** It has as much as one connection may have. */
+  get isFull(): boolean {
+    return this.#bytes >= MAX_UNSENT_BYTES_PER_CONNECTION
   }
 
   /** Waits for its client from now on. */
@@ -149,26 +170,26 @@ export class UnsentAccount {
     this.#all.changed(this, -bytes)
   }
 
-  /** Serves a request in its turn, when there is room for its answer. */
-  whenRoom(serve: Job): void {
+  /** Serves a request in its turn, when there is room for its answer. Where callers share the connection they take turns. */
+  whenRoom(serve: Job, caller = ''): void {
     this.#lane.add(() => {
-      if (this.#held.length === 0 && this.#hasRoom) {
+      if (this.#held.isEmpty && this.#hasRoom) {
         serve()
         return
       }
-      this.#held.push(serve)
+      this.#held.add(caller, serve)
       this.#all.wait(this)
     })
   }
 
   /** Serves what was held back, one after another, as long as there is room; true if nothing is left. */
   goOn(): boolean {
-    if (this.#held.length === 0) return true
+    if (this.#held.isEmpty) return true
     if (this.#isReleasing || !this.#hasRoom) return false
     this.#isReleasing = true
     this.#lane.add(() => {
       this.#isReleasing = false
-      if (this.#hasRoom) this.#held.shift()?.()
+      if (this.#hasRoom) this.#held.takeNext()?.()
       this.goOn()
     })
     return false
@@ -185,14 +206,14 @@ export class UnsentAccount {
     if (this.#isClosed) return
     const bytes = this.#bytes
     this.#isClosed = true
-    this.#held = []
+    this.#held.clear()
     this.#bytes = 0
     this.#all.closed(this)
     if (bytes > 0) this.#all.changed(this, -bytes)
   }
 
   get #hasRoom(): boolean {
-    return this.#bytes < MAX_UNSENT_BYTES_PER_CONNECTION && this.#all.hasRoom
+    return !this.isFull && this.#all.hasRoom
   }
 
   #see(nowMs: number): void {
