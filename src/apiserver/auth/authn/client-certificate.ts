@@ -1,9 +1,10 @@
 /** A certificate of the client CA: the common name is the user, the organizations are the groups. */
 
 import type { Exchange, Peer } from '../../../http/server/exchange.ts'
-import { type Certificate, parseCertificate } from '../../../identity/certificate.ts'
+import type { Certificate } from '../../../identity/certificate.ts'
 import { attributeValues, commonName } from '../../../identity/distinguished-name.ts'
 import { IdentityError } from '../../../identity/errors.ts'
+import { type PeerCertificates, readPresented } from '../../../identity/peer.ts'
 import { verifyCertificate } from '../../../identity/verify.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Authentication, Authenticator } from '../authenticator.ts'
@@ -36,10 +37,10 @@ export class CertificateAuthenticator implements Authenticator {
 
   /** Once for each connection: signatures are slow to check, and a connection makes many requests. */
   #judge(peer: Peer, nowMs: number): Authentication {
-    const chain = parsedChain(peer)
-    if (chain === 'absent') return { outcome: 'absent' }
-    if (chain === 'unreadable') return { outcome: 'wrong', reason: 'the client certificate cannot be read' }
-    const [certificate, ...intermediates] = chain
+    const presented = presentedBy(peer)
+    if (presented === undefined) return { outcome: 'absent' }
+    if (typeof presented === 'string') return { outcome: 'wrong', reason: presented }
+    const { certificate, intermediates } = presented
     const trust = this.#trust()
     const options = { trust, intermediates, usage: 'clientAuth', atMs: nowMs, ifUsageAbsent: 'accept' } as const
     const verified = verifyCertificate(certificate, options)
@@ -61,27 +62,27 @@ function userOf(certificate: Certificate): Authentication {
   return { outcome: 'known', user: { name, uid: '', groups, extra } }
 }
 
-type ParsedChain = readonly [Certificate, ...Certificate[]] | 'absent' | 'unreadable'
+/** What was read, or why it was not. */
+type Presented = PeerCertificates | string | undefined
 
-/** Certificates are parsed once per connection. */
-const parsed = new WeakMap<Peer, ParsedChain>()
+/** Certificates are read once per connection. */
+const read = new WeakMap<Peer, { readonly presented: Presented }>()
 
-export function parsedChain(peer: Peer): ParsedChain {
-  let chain = parsed.get(peer)
-  if (chain === undefined) {
-    chain = parseChain(peer)
-    parsed.set(peer, chain)
+/** Undefined where the peer has presented none. */
+export function presentedBy(peer: Peer): Presented {
+  let known = read.get(peer)
+  if (known === undefined) {
+    known = { presented: readOf(peer) }
+    read.set(peer, known)
   }
-  return chain
+  return known.presented
 }
 
-function parseChain({ certificates }: Peer): ParsedChain {
-  const [first, ...rest] = certificates
-  if (first === undefined) return 'absent'
+function readOf({ certificates }: Peer): Presented {
   try {
-    return [parseCertificate(first), ...rest.map((der) => parseCertificate(der))]
+    return readPresented(certificates, 'client')
   } catch (error) {
-    if (error instanceof IdentityError) return 'unreadable'
+    if (error instanceof IdentityError) return error.message
     throw error
   }
 }

@@ -10,7 +10,7 @@ import { verifyCertificate } from '../../../identity/verify.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { UserInfo } from '../../request/user.ts'
 import type { Authentication, Authenticator } from '../authenticator.ts'
-import { parsedChain } from './client-certificate.ts'
+import { presentedBy } from './client-certificate.ts'
 import { readExtra } from './extra-headers.ts'
 import { allTexts, firstText } from './header-text.ts'
 
@@ -38,9 +38,9 @@ export class RequestHeaderAuthenticator implements Authenticator {
   }
 
   #isFrontProxy({ peer }: Exchange): boolean {
-    const chain = parsedChain(peer)
-    if (typeof chain === 'string') return false
-    const [certificate, ...intermediates] = chain
+    const presented = presentedBy(peer)
+    if (presented === undefined || typeof presented === 'string') return false
+    const { certificate, intermediates } = presented
     const { clock, allowedNames } = this.#options
     const verified = verifyCertificate(certificate, {
       trust: this.#options.trust(),
