@@ -1,8 +1,11 @@
 #!/usr/bin/env node
 /**
- * The entry of the `causeway` command. The process ends when nothing is left open; only a second signal ends it sooner.
+ * The entry of the `causeway` command. The process ends when its command has, whatever is left open; only a second signal ends it
+ * sooner.
  */
 import { systemClock } from '../runtime/clock.ts'
+import type { CommandContext } from './context.ts'
+import { endProcess } from './ending.ts'
 import { runProgram } from './program.ts'
 import { holdYoungGeneration, letYoungGenerationGrow } from './young-generation.ts'
 
@@ -14,7 +17,7 @@ const args = process.argv.slice(2)
 // Before its code is loaded: a node has little memory to give, and other roles are started on machines that have more.
 if (args[0] === 'edge') holdYoungGeneration()
 
-process.exitCode = await runProgram(args, {
+const context: CommandContext = {
   environment: process.env,
   workingDir: process.cwd(),
   stdout: process.stdout,
@@ -23,4 +26,5 @@ process.exitCode = await runProgram(args, {
   signals: process,
   exit: (code) => process.exit(code),
   onReady: letYoungGenerationGrow,
-})
+}
+await endProcess(await runProgram(args, context), context)

@@ -27,6 +27,8 @@ export interface LaunchOptions {
   readonly stdin?: number
   /** A file descriptor to write to, in place of `Launched.stdout`. */
   readonly stdout?: number
+  /** Takes a rest after each piece of its outputs. */
+  readonly readSlowly?: boolean
 }
 
 export type LogEntry = Readonly<Record<string, unknown>> & { readonly level: string; readonly msg: string }
@@ -41,7 +43,8 @@ export class Launched {
   #stdout = ''
   #stderr = ''
 
-  constructor(args: readonly string[], { workingDir, environment = {}, stdin, stdout }: LaunchOptions) {
+  constructor(args: readonly string[], options: LaunchOptions) {
+    const { workingDir, environment = {}, stdin, stdout, readSlowly = false } = options
     this.#child = spawn(process.execPath, [COMMAND, ...args], {
       cwd: workingDir,
       env: { ...environmentWithoutOurs(), ...environment },
@@ -55,6 +58,7 @@ export class Launched {
       this.#stderr += text
       this.#changed.dispatchEvent(new Event('output'))
     })
+    if (readSlowly) for (const output of [this.#child.stdout, this.#child.stderr]) restAfterEachPiece(output)
     this.exited = new Promise((resolve, reject) => {
       this.#child.once('error', reject)
       this.#child.once('close', (code, signal) => resolve({ code, signal }))
@@ -131,6 +135,13 @@ export class Launched {
       await new Promise((resolve) => this.#changed.addEventListener('output', resolve, { once: true }))
     }
   }
+}
+
+function restAfterEachPiece(output: Readable | null): void {
+  output?.on('data', () => {
+    output.pause()
+    setTimeout(() => output.resume(), 5)
+  })
 }
 
 /** Starts the command and leaves it running. */
