@@ -26,6 +26,12 @@ export class TokenBucket {
     return this.#tokens >= 1 ? 0 : ((1 - this.#tokens) * 1000) / this.#perSecond
   }
 
+  /** Nothing was taken for so long that it is as good as new. */
+  isFull(nowMs: number): boolean {
+    this.#fill(nowMs)
+    return this.#tokens >= this.#burst
+  }
+
   #fill(nowMs: number): void {
     if (nowMs <= this.#filledMs) return
     this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#filledMs) * this.#perSecond) / 1000)

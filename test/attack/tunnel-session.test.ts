@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { SESSION_RECHECK_MS } from '../../src/hub/sessions/session-limits.ts'
+import { API_SERVER_DIALS_BURST_PER_NODE } from '../../src/hub/targets/api-server-shares.ts'
 import { encodeOpenHeader } from '../../src/tunnel/prelude/open-header.ts'
 import { MAX_FRUITLESS_OPENS_AT_ONCE, MAX_OPENS_PER_SECOND } from '../../src/tunnel/yamux/limits.ts'
 import { makeCa } from '../worlds/fake-cluster.ts'
@@ -310,6 +311,24 @@ describe('a flood', () => {
     const results = await Promise.allSettled(opens)
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
     expect(await metric(world.hub, 'causeway_hub_session_limits_total', { limit: 'opens-per-node' })).toBe(5)
+  })
+
+  it('of connections to the API server over many sessions of a node is refused, and other nodes have theirs', async () => {
+    const healthy = await honestEdge('edge-1')
+    const credential = await joined(world.hub, 'edge-2')
+    const edges = [await letIn(await startEdge(world, credential)), await letIn(await startEdge(world, credential))]
+    const refused = new Set<string>()
+    const flood = async (edge: Edge): Promise<void> => {
+      const { stream, answered } = edge.open('kube-apiserver')
+      await answered.catch((error: Error & { code: string }) => refused.add(error.code))
+      stream.destroy()
+    }
+    // Fewer at a time than are refused for that alone.
+    for (let left = API_SERVER_DIALS_BURST_PER_NODE + 50; left > 0; left -= 50)
+      await Promise.all(Array.from({ length: 25 }, () => edges.map(flood)).flat())
+    expect(refused).toEqual(new Set(['overloaded']))
+    expect(await metric(world.hub, 'causeway_hub_target_limits_total', { limit: 'apiserver-dials-per-node' })).toBe(50)
+    expect(await works(healthy)).toBe(true)
   })
 
   it('of sessions of one node keeps the newest, drains some, cuts the rest, and leaves others alone', async () => {

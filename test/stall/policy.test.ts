@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectShortTurns, recordedTurn } from './limit.ts'
+import { expectShortTurns, expectShortTurnsDuring, recordedTurn } from './limit.ts'
 import { MeteredServer } from './metered-server.ts'
 import { longest, type RecordedTurn, record } from './record.ts'
 import { type Seed, seedStore } from './seed-store.ts'
@@ -7,6 +7,8 @@ import { bindingSeed, many, namespaceSeed, RBAC_GROUP, roleSeed } from './seeds.
 
 /** Each holds another policy of the worst shape in the namespace of the same name, and may write roles there. */
 const holders = ['wide', 'names', 'rules', 'bound', 'texts', 'lost'] as const
+/** As many as one connection carries with ease. */
+const crowd = 120
 const server = new MeteredServer()
 
 beforeAll(async () => {
@@ -107,6 +109,19 @@ describe.each(holders)('whoever holds many rules, as in %s,', (user) => {
     }
     record(longest(turns))
   })
+})
+
+it.each(['rules', 'bound'])(`${crowd} questions at once for many rules, as in %s, stall nobody`, async (user) => {
+  const path = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews'
+  const body = JSON.stringify({ spec: { namespace: user } })
+  const sent = { method: 'POST', path, headers: { 'impersonate-user': user }, body }
+  const name = `the rules of somebody with many, ${crowd} times at once, as in ${user}`
+  const { result, longestTurnMs } = await expectShortTurnsDuring(server, name, () =>
+    Promise.all(many(crowd, () => server.ask(sent))),
+  )
+  const [first] = result
+  if (first !== undefined) record({ [name]: recordedTurn(sent, { ...first, longestTurnMs }) })
+  for (const { status } of result) expect([201, 429]).toContain(status)
 })
 
 describe.each(['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'])('in %s', (accept) => {

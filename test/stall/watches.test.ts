@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { expectShortTurns, recordedTurn } from './limit.ts'
+import { expectShortTurns, expectShortTurnsDuring, recordedTurn } from './limit.ts'
 import { MeteredServer } from './metered-server.ts'
 import { record } from './record.ts'
 import { type Seed, seedStore } from './seed-store.ts'
@@ -60,6 +60,14 @@ async function watch(selector: string): Promise<Watches> {
     },
   }
 }
+
+it('a thousand watches of a thousand terms that are opened at once stall nobody', async () => {
+  const selector = `labelSelector=${many(1_000, (index) => `!x${index}`).join()}`
+  const name = 'a thousand watches of a thousand terms, opened at once'
+  const { longestTurnMs } = await expectShortTurnsDuring(server, name, async () => (await watch(selector)).close())
+  const sent = { method: 'GET', path: `${maps}?watch=true&${selector}` }
+  record({ [name]: recordedTurn(sent, { status: 200, answer: '', answerBytes: 0, longestTurnMs }) })
+})
 
 it.each([
   ['labels that nothing has', `labelSelector=${many(1_000, (index) => `!x${index}`).join()}`],

@@ -50,7 +50,7 @@ export function createTargetMetrics(registry: Registry, slots: DialSlots): Targe
     }),
     limits: new Counter({
       name: 'causeway_hub_target_limits_total',
-      help: 'Targets refused because too many connections were being made, by all nodes or by one, or one had more than its share of them.',
+      help: 'Targets refused because too many connections were being made, by all nodes or by one, or one had more than its share of them or of the API server.',
       labelNames: ['limit'],
       registers,
     }),

@@ -8,6 +8,7 @@ import type { ManualClock } from '../../runtime/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { openTarget } from '../../tunnel/outgoing.ts'
 import { ApiServerPool } from './api-server-pool.ts'
+import { API_SERVER_DIALS_BURST_PER_NODE, API_SERVER_DIALS_PER_SECOND_PER_NODE } from './api-server-shares.ts'
 import { DialSlots } from './dial-slots.ts'
 import { createTargetMetrics } from './metrics.ts'
 import { DENIAL_LOG_INTERVAL_MS, StreamServer } from './stream-server.ts'
@@ -50,7 +51,11 @@ function world({ slots = new DialSlots(), overload }: { slots?: DialSlots; overl
     const { values = [] } = (await registry.getSingleMetric('causeway_hub_target_opens_total')?.get()) ?? {}
     return values.filter(({ labels }) => labels['code' as never] === code).reduce((sum, { value }) => sum + value, 0)
   }
-  return { ...pair, network, open, opens, log, slots }
+  const limited = async (limit: string): Promise<number | undefined> => {
+    const { values = [] } = (await registry.getSingleMetric('causeway_hub_target_limits_total')?.get()) ?? {}
+    return values.find(({ labels }) => labels['limit' as never] === limit)?.value
+  }
+  return { ...pair, network, open, opens, limited, log, slots }
 }
 
 describe('a stream of a node', () => {
@@ -112,6 +117,24 @@ describe('a stream of a node', () => {
     expect(slots.held).toBe(0)
     await open('kube-apiserver').answered
   })
+
+  it.each(['kube-apiserver', '10.0.0.1:6443'])(
+    'is refused where its node connects to %s too often, and others are not',
+    async (target) => {
+      const { network, open, clock, limited } = world()
+      network.addresses.set('10.0.0.1:6443', 'ECONNREFUSED')
+      for (let count = 0; count < API_SERVER_DIALS_BURST_PER_NODE; count++)
+        await expect(open(target).answered).rejects.toMatchObject({ code: 'refused' })
+      const asked = network.asked.length
+      await expect(open(target).answered).rejects.toMatchObject({
+        code: 'overloaded',
+        message: `this node opens more than ${API_SERVER_DIALS_PER_SECOND_PER_NODE} connections to the API server per second; try again`,
+      })
+      expect([network.asked.length, await limited('apiserver-dials-per-node')]).toEqual([asked, 1])
+      await clock.advance(1_000)
+      await expect(open(target).answered).rejects.toMatchObject({ code: 'refused' })
+    },
+  )
 
   it('is refused with what speaks against it, and nothing is dialled', async () => {
     const { network, open } = world({ overload: 'node edge-1 has too many' })

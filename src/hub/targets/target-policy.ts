@@ -16,6 +16,8 @@ export type TargetDecision =
       readonly address: HostPort
       /** Asked again with each address the host turns out to have: a name must not lead where no rule does. */
       readonly permits: (ip: string) => boolean
+      /** It is one of the API server's, asked for by its address. */
+      readonly isApiServer: boolean
     }
   | { readonly kind: 'denied'; readonly text: string }
 
@@ -43,12 +45,12 @@ export class TargetPolicy {
     }
     if (address.host === API_SERVER_TARGET) return { kind: 'api-server' }
     if (this.#apiServers.some(({ host, port }) => host === address.host && port === address.port))
-      return { kind: 'address', address, permits: () => true }
+      return { kind: 'address', address, permits: () => true, isApiServer: true }
     if (!this.#rules.some((rule) => ruleCovers(rule, node, address))) {
       const text = `node ${node} may not open ${target}; the hub allows targets by --allow-target HOST:PORT`
       return { kind: 'denied', text }
     }
-    return { kind: 'address', address, permits: (ip) => this.#permits(node, address, ip) }
+    return { kind: 'address', address, permits: (ip) => this.#permits(node, address, ip), isApiServer: false }
   }
 
   /** A special address must be listed itself. `localhost` says by its name what it is. */
