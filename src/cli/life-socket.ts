@@ -2,9 +2,12 @@
  * A sign of life that the kernel takes back: a unix socket that a process listens on for as long as it lives, however it dies.
  * Who can see the file can ask, also from another pid, network or host name namespace; a process id tells nothing there.
  */
-import { rmSync } from 'node:fs'
+import { chmodSync, rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { MAX_SOCKET_PATH_BYTES } from '../process/control-socket.ts'
+
+/** Its folder is closed to others already; a folder may be opened later. */
+const ownerOnly = 0o600
 
 export interface LifeSocket {
   readonly path: string
@@ -25,9 +28,21 @@ export function openLifeSocket(path: string): Promise<LifeSocket | undefined> {
     server.listen({ path }, () => {
       server.unref()
       server.on('error', () => {})
-      resolve({ path, close })
+      const isClosed = isClosedToOthers(path)
+      if (!isClosed) close()
+      resolve(isClosed ? { path, close } : undefined)
     })
   })
+}
+
+/** Not where somebody has taken the file away already, or the file system knows no owners. */
+function isClosedToOthers(path: string): boolean {
+  try {
+    chmodSync(path, ownerOnly)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** `unknown`: the file is gone or may not be used, so that it proves nothing. */
