@@ -20,6 +20,11 @@ export class TokenBucket {
     return true
   }
 
+  /** One that was taken has not been used. */
+  giveBack(): void {
+    this.#tokens = Math.min(this.#burst, this.#tokens + 1)
+  }
+
   /** How long until there is a token; 0 where there is one. */
   waitMs(nowMs: number): number {
     this.#fill(nowMs)

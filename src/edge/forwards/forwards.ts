@@ -8,6 +8,7 @@ import { componentLogger, type Logger } from '../../telemetry/logger.ts'
 import { Forward, type ForwardStatus, type OpenStream } from './forward.ts'
 import { createForwardMetrics } from './forward-metrics.ts'
 import type { ForwardSpec } from './forward-spec.ts'
+import { withinBudget } from './fruitless-opens.ts'
 
 export interface ForwardsOptions {
   readonly forwards: readonly ForwardSpec[]
@@ -24,9 +25,10 @@ export class Forwards implements Part {
   readonly name = 'forwards'
   readonly #forwards: readonly Forward[]
 
-  constructor({ forwards, bindAddress, open, clock, logger: all, net, registry }: ForwardsOptions) {
+  constructor({ forwards, bindAddress, open: toHub, clock, logger: all, net, registry }: ForwardsOptions) {
     const metrics = createForwardMetrics(registry)
     const logger = componentLogger(all, 'edge/forwards')
+    const open = withinBudget(toHub, clock)
     this.#forwards = forwards.map((spec) => new Forward({ ...spec, bindAddress, open, clock, net, metrics, logger }))
   }
 
