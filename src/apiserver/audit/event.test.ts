@@ -4,7 +4,7 @@ import { parseRequestInfo } from '../../kube/request-info.ts'
 import { badRequest } from '../../kube/status/request-errors.ts'
 import type { ApiError } from '../../kube/status/status.ts'
 import type { RequestContext } from '../request/handler.ts'
-import { auditEvent } from './event.ts'
+import { auditEvent, MAX_AUDITED_CAUSES, MAX_AUDITED_TARGET_CHARACTERS, MAX_AUDITED_TEXT_CHARACTERS } from './event.ts'
 
 const alice = { name: 'alice', uid: 'u1', groups: ['g'], extra: { e: ['1'] } }
 const bob = { name: 'bob', uid: '', groups: [], extra: {} }
@@ -80,5 +80,22 @@ describe('an audit event', () => {
     expect(of('/api/v1/pods')).toMatchObject({ status: 'Failure', message: 'quoted', reason: 'BadRequest', code: 400 })
     expect(of('/api/v1/secrets')).toEqual({ metadata: {}, status: 'Failure', reason: 'BadRequest', code: 400 })
     expect(JSON.stringify(auditEvent(context('/api/v1/pods'), 'ResponseComplete', 0))).not.toContain('Bearer')
+  })
+
+  it('is no longer than somebody may read, whatever was asked for', () => {
+    const long = 'x'.repeat(15_000)
+    const causes = Array.from({ length: 1_000 }, () => ({ reason: 'FieldValueInvalid', message: long, field: long }))
+    const failure = { ...statusOf(badRequest(long)), details: { name: long, causes } }
+    const decision = { verdict: 'deny', reason: long } as const
+    const more = { failure, decision, answer: { status: 403 } }
+    const event = auditEvent(
+      context(`/apis/${long}/v1/namespaces/${long}/pods/${long}/log?${long}`, more),
+      'ResponseComplete',
+      0,
+    )
+    expect(event.requestURI).toHaveLength(MAX_AUDITED_TARGET_CHARACTERS + 3)
+    expect(event.objectRef?.name).toBe(`${'x'.repeat(MAX_AUDITED_TEXT_CHARACTERS)}...`)
+    expect(event.responseStatus?.details?.causes).toHaveLength(MAX_AUDITED_CAUSES)
+    expect(JSON.stringify(event).length).toBeLessThan(32 * 1024)
   })
 })

@@ -49,6 +49,12 @@ export interface AuditEvent {
 
 /** Longer ones say nothing more about who asked. */
 const MAX_USER_AGENT_CHARACTERS = 1024
+/** Of what was asked for: a path and a selector of some length. Requests may have sixteen times as much. */
+export const MAX_AUDITED_TARGET_CHARACTERS = 4096
+/** Of each part of the path, each message and each reason, which may quote what was asked for. */
+export const MAX_AUDITED_TEXT_CHARACTERS = 1024
+/** Of what was wrong with an object: the first of it. */
+export const MAX_AUDITED_CAUSES = 4
 
 export function auditEvent(context: RequestContext, stage: AuditStage, nowMs: number): AuditEvent {
   const { exchange, info, answer, impersonator, decision } = context
@@ -59,8 +65,8 @@ export function auditEvent(context: RequestContext, stage: AuditStage, nowMs: nu
     level: 'Metadata',
     auditID: context.auditId,
     stage,
-    requestURI: exchange.target,
-    verb: info.verb,
+    requestURI: shortened(exchange.target, MAX_AUDITED_TARGET_CHARACTERS),
+    verb: shortened(info.verb),
     // Whoever was not let in is nobody.
     user: answer?.status === 401 ? {} : userFields(impersonator ?? context.user),
     impersonatedUser: impersonator && userFields(context.user),
@@ -75,7 +81,7 @@ export function auditEvent(context: RequestContext, stage: AuditStage, nowMs: nu
         ? undefined
         : {
             'authorization.k8s.io/decision': decision.verdict === 'allow' ? 'allow' : 'forbid',
-            'authorization.k8s.io/reason': decision.reason,
+            'authorization.k8s.io/reason': shortened(decision.reason),
           },
   })
 }
@@ -94,12 +100,12 @@ function referenceFields(info: RequestInfo, createdName = ''): { objectRef?: Obj
   const { resource, namespace, apiGroup, apiVersion, subresource } = info
   const name = info.name || createdName
   const objectRef = presentFields({
-    resource,
-    namespace: namespace || undefined,
-    name: name || undefined,
-    apiGroup: apiGroup || undefined,
-    apiVersion,
-    subresource: subresource || undefined,
+    resource: shortened(resource),
+    namespace: shortened(namespace) || undefined,
+    name: shortened(name) || undefined,
+    apiGroup: shortened(apiGroup) || undefined,
+    apiVersion: shortened(apiVersion),
+    subresource: shortened(subresource) || undefined,
   })
   return { objectRef }
 }
@@ -113,10 +119,26 @@ function failureFields({ failure, info }: RequestContext): Partial<Status> {
   const mayQuote = info.kind === 'resource' && secretResources.has(info.resource)
   return presentFields({
     status,
-    message: mayQuote ? undefined : message,
+    message: message === undefined || mayQuote ? undefined : shortened(message),
     reason,
-    details: mayQuote ? undefined : details,
+    details: details === undefined || mayQuote ? undefined : shortDetails(details),
   })
+}
+
+/** Every text in it, and no more causes than anybody reads. */
+function shortDetails(details: NonNullable<Status['details']>): NonNullable<Status['details']> {
+  const causes = details.causes?.slice(0, MAX_AUDITED_CAUSES).map(shortTexts)
+  return { ...shortTexts(details), ...(causes === undefined ? {} : { causes }) }
+}
+
+function shortTexts<T extends object>(value: T): T {
+  const entries = Object.entries(value).map(([key, each]) => [key, typeof each === 'string' ? shortened(each) : each])
+  return Object.fromEntries(entries) as T
+}
+
+/** Whoever asks chooses how long it is, and each request leaves a line. */
+function shortened(text: string, maxCharacters = MAX_AUDITED_TEXT_CHARACTERS): string {
+  return text.length <= maxCharacters ? text : `${text.slice(0, maxCharacters)}...`
 }
 
 /** The API's MicroTime; our clock knows milliseconds. */
