@@ -94,7 +94,7 @@ export class Reader {
     if (resourceVersion === '0') return
     const wanted = namedRevision(resourceVersion)
     if (wanted === undefined) {
-      await this.#cache.waitFor(await this.#store.revision(), signal)
+      await this.#waitFor(await this.#store.revision(), signal)
       return
     }
     if (this.#cache.revision >= wanted) return
@@ -104,11 +104,18 @@ export class Reader {
       () => {},
     )
     try {
-      await this.#cache.waitFor(wanted, AbortSignal.any([signal, late.signal]))
+      await this.#waitFor(wanted, AbortSignal.any([signal, late.signal]))
     } finally {
       late.abort()
       await timer
     }
+  }
+
+  /** One change may be what many wait for: they go on one after another, in turns. */
+  async #waitFor(revision: number, signal: AbortSignal): Promise<void> {
+    if (this.#cache.revision >= revision) return
+    await this.#cache.waitFor(revision, signal)
+    await this.#others(new Turns(this.#clock), signal)
   }
 
   async #nextPage(
