@@ -4,9 +4,9 @@ import { LineLimit } from '../../telemetry/line-limit.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
 /** Lines in the log; the metric counts all. */
-const STALLED_READERS_LOGGED_PER_SECOND = 1
+export const STALLED_READERS_LOGGED_PER_SECOND = 1
 /** As many at once; beyond both a line tells how many were left out. */
-const STALLED_READERS_LOG_BURST = 10
+export const STALLED_READERS_LOG_BURST = 10
 
 export function stalledReaderLog(logger: Logger, clock: Clock): (unsentBytes: number) => void {
   const lines = new LineLimit(clock, STALLED_READERS_LOGGED_PER_SECOND, STALLED_READERS_LOG_BURST)
