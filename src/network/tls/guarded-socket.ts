@@ -66,16 +66,13 @@ function onKernelSocket(
   })
   const path: HandshakePath = {
     feed: (bytes) => tls.feed(bytes),
+    open: () => tls.letRead(),
     end: () => {},
     pause: () => poll.pause(),
     resume: () => poll.start(),
   }
   const watch = new HandshakeWatch(socket, { peer, turn, path })
-  socket.once('close', () => poll.stop())
-  socket.once('secure', () => {
-    poll.stop()
-    tls.letRead()
-  })
+  for (const event of ['secure', 'close']) socket.once(event, () => poll.stop())
   poll.start()
   for (const bytes of [early, unread]) if (bytes) watch.take(bytes)
   return socket
@@ -104,6 +101,7 @@ function onStream(stream: Duplex, { begin, peer, turn }: GuardOptions, early: Bu
   const socket = begin(carrier as unknown as Duplex)
   const path: HandshakePath = {
     feed: (bytes) => void carrier.emit('data', bytes),
+    open: () => {},
     end: () => void carrier.emit('end'),
     pause: () => void stream.pause(),
     resume: () => void stream.resume(),

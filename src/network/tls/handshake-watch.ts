@@ -19,6 +19,8 @@ export type PeerSide = keyof typeof PEER_SECRETS
 export interface HandshakePath {
   /** Gives bytes to the TLS socket, which handles them before this returns. */
   feed(bytes: Buffer): void
+  /** The handshake is done and what was read for it is fed: from here on nothing needs to pass by here. */
+  open(): void
   /** Tells the TLS socket that there will be no more. */
   end(): void
   /** Stops the bytes from coming, up to one that is on its way. */
@@ -91,15 +93,30 @@ export class HandshakeWatch {
 
   #feedOn(): void {
     this.#standOver(() => {
-      const { path } = this.#options
       while (!this.#isDone && !this.#socket.destroyed) {
         const piece = this.#guard.next()
         if (piece === undefined) return
-        path.feed(piece)
+        this.#options.path.feed(piece)
       }
-      const rest = this.#guard.release()
-      if (rest.length > 0 && !this.#socket.destroyed) path.feed(rest)
     })
+    // Node ends the last write of a handshake in the next turn, and an answer and the end of the connection before that
+    // would be the end of the answer.
+    if (this.#isDone) setImmediate(() => this.#open())
+    else this.#pumped()
+  }
+
+  #open(): void {
+    this.#standOver(() => {
+      const { path } = this.#options
+      const rest = this.#guard.release()
+      if (this.#socket.destroyed) return
+      if (rest.length > 0) path.feed(rest)
+      path.open()
+    })
+    this.#pumped()
+  }
+
+  #pumped(): void {
     this.#isPumping = false
     if (this.#hasEnded) this.#finish()
   }
