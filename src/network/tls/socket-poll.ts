@@ -28,7 +28,7 @@ export interface SocketPollOptions {
 export class SocketPoll {
   readonly #options: SocketPollOptions
   #waitedMs = 0
-  #cancel: (() => void) | undefined
+  #pausing: AbortController | undefined
   #isStopped = false
 
   constructor(options: SocketPollOptions) {
@@ -37,19 +37,22 @@ export class SocketPoll {
 
   /** Goes on from where it is. */
   start(): void {
-    if (this.#isStopped || this.#cancel !== undefined) return
+    if (this.#isStopped || this.#pausing !== undefined) return
     const pauseMs = Math.min(HANDSHAKE_POLL_MAX_MS, HANDSHAKE_POLL_MIN_MS + this.#waitedMs / 2)
-    // Whatever clock others go by: the kernel goes by this one.
-    this.#cancel = systemClock.schedule(pauseMs, () => {
-      this.#cancel = undefined
+    const pausing = new AbortController()
+    this.#pausing = pausing
+    const goOn = (): void => {
+      this.#pausing = undefined
       this.#waitedMs += pauseMs
       this.#ask()
-    })
+    }
+    // Whatever clock others go by: the kernel goes by this one. A process waits for its handshakes as for all it reads.
+    systemClock.sleep(pauseMs, pausing.signal).then(goOn, () => {})
   }
 
   pause(): void {
-    this.#cancel?.()
-    this.#cancel = undefined
+    this.#pausing?.abort()
+    this.#pausing = undefined
   }
 
   /** For good. */
