@@ -150,11 +150,9 @@ export class Listener implements Part {
       secureContext: () => this.#context as SecureContext,
       protocols: ['h2', 'http/1.1'],
     })
-    secured
-      .finally(() => this.#handshakes.delete(raw))
-      .then((socket) => {
-        net.guard('connection', () => void socket.destroy())(() => this.#adopt(socket, serveHttp1))
-      }, handshakeFailed)
+    const adopt = (socket: TLSSocket): void =>
+      net.guard('connection', () => void socket.destroy())(() => this.#adopt(socket, serveHttp1))
+    secured.finally(() => this.#handshakes.delete(raw)).then(adopt, handshakeFailed)
   }
 
   #serveOn(server: Server): void {

@@ -1,5 +1,5 @@
 /** TLS as the client, on a connection that exists already: the one way to it, and with it somebody has said whom to believe. */
-import { isIP, type Socket } from 'node:net'
+import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect, type TLSSocket } from 'node:tls'
 import { guardedTls } from './guarded-socket.ts'
@@ -28,7 +28,7 @@ export interface ClientTlsOptions {
   readonly signal: AbortSignal
 }
 
-/** Where OpenSSL does not believe the server, `authorizationError` says why. */
+/** The server's certificate is not one to be believed by the CAs; `reason` is OpenSSL's word for why. */
 export class UntrustedServerError extends Error {
   override readonly name = 'UntrustedServerError'
   readonly reason: string
@@ -64,7 +64,7 @@ export async function secureAsClient(carrier: Duplex, options: ClientTlsOptions)
 function begin(carrier: Duplex, { host, protocols, pair, verification }: ClientTlsOptions): TLSSocket {
   const ca = verification.by === 'ca' ? verification.caPem : undefined
   return connect({
-    socket: carrier as Socket,
+    socket: carrier,
     host,
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ...(pair === undefined ? {} : { cert: pair.certificatePem, key: pair.keyPem }),
@@ -84,10 +84,9 @@ function secured(socket: TLSSocket, signal: AbortSignal): Promise<void> {
     }
     const onAbort = (): void => settle(() => reject(signal.reason as Error))
     const onClose = (): void => settle(() => reject(new Error('the connection was closed during the TLS handshake')))
-    const onError = (error: Error): void => settle(() => reject(distrust(socket) ?? error))
-    function distrust({ authorizationError }: TLSSocket): Error | undefined {
-      const reason = authorizationError as unknown
-      return typeof reason === 'string' ? new UntrustedServerError(reason, new Error(reason)) : undefined
+    const onError = (error: Error): void => {
+      const reason = socket.authorizationError as unknown
+      settle(() => reject(typeof reason === 'string' ? new UntrustedServerError(reason, error) : error))
     }
     signal.addEventListener('abort', onAbort, { once: true })
     socket.once('close', onClose).once('error', onError)

@@ -19,6 +19,9 @@ export interface GuardOptions {
   readonly begin: (carrier: Duplex) => TLSSocket
 }
 
+/** Where Node keeps the handle of a socket, which is gone once it is closed. */
+const HANDLE = '_handle'
+
 /** What is used here of the handle that Node has for a connection. */
 interface ConnectionHandle {
   /** Negative where the system has no such numbers, and when it is closed. */
@@ -44,7 +47,7 @@ export function guardedTls(carrier: Duplex, options: GuardOptions, early?: Buffe
 function handleOf(carrier: Duplex): ConnectionHandle | undefined {
   // TLS within TLS has a handle as well, but what comes out of that one is not what the kernel has.
   if (!(carrier instanceof Socket) || 'encrypted' in carrier) return undefined
-  const handle = (carrier as unknown as { _handle: ConnectionHandle | null })._handle
+  const handle = (carrier as unknown as { [HANDLE]: ConnectionHandle | null })[HANDLE]
   return handle !== null && handle.fd >= 0 ? handle : undefined
 }
 
@@ -80,18 +83,17 @@ function onKernelSocket(
 
 /** Keeps a TLS socket from reading what it runs on, until told otherwise. */
 function holdReading(socket: TLSSocket): { feed(bytes: Buffer): void; letRead(): void } {
-  const withHandle = socket as unknown as { readonly _handle: TlsHandle | null }
-  const handle = withHandle._handle
+  const withHandle = socket as unknown as { readonly [HANDLE]: TlsHandle | null }
+  const handle = withHandle[HANDLE]
   if (typeof handle?.receive !== 'function')
     throw new Error('this version of Node cannot be fed with the bytes of a handshake')
   const readStart = handle.readStart.bind(handle)
   handle.readStart = () => 0
   return {
-    // It has no handle any more once it is closed.
-    feed: (bytes) => withHandle._handle?.receive(bytes),
+    feed: (bytes) => withHandle[HANDLE]?.receive(bytes),
     letRead: () => {
       handle.readStart = readStart
-      if (withHandle._handle !== null) readStart()
+      if (withHandle[HANDLE] !== null) readStart()
     },
   }
 }

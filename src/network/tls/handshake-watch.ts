@@ -85,10 +85,11 @@ export class HandshakeWatch {
       return
     }
     this.#options.path.pause()
-    turn.then(() => {
+    const goOn = (): void => {
       this.#feedOn()
       if (!this.#socket.destroyed) this.#options.path.resume()
-    })
+    }
+    void turn.then(goOn)
   }
 
   #feedOn(): void {

@@ -4,7 +4,6 @@
  * client's first byte, so that connections which say nothing take no more than a place, and handshakes take turns.
  */
 import { constants } from 'node:crypto'
-import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type SecureContext, type SecureContextOptions, TLSSocket, type TLSSocketOptions } from 'node:tls'
 import type { Clock } from '../../runtime/clock.ts'
@@ -78,7 +77,7 @@ function begin(carrier: Duplex, options: ServerTlsOptions, early: Buffer): TLSSo
       peer: 'client',
       turn: () => turnFor(clock),
       begin: (beneath) =>
-        new TLSSocket(beneath as Socket, {
+        new TLSSocket(beneath, {
           isServer: true,
           secureContext: secureContext(),
           ...(SNICallback === undefined ? {} : { SNICallback }),

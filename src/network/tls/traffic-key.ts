@@ -2,7 +2,7 @@
  * Reading what a peer sends encrypted during a handshake of TLS 1.3 (RFC 8446, 5.2 and 7.3): its certificates among it. The
  * secret is the one that our own end of the connection has derived.
  */
-import { createDecipheriv, createHmac, type DecipherGCM } from 'node:crypto'
+import { createDecipheriv, createHmac } from 'node:crypto'
 import { HandshakeRefusal } from './handshake-refusal.ts'
 import { RECORD_HEADER_BYTES } from './records.ts'
 
@@ -47,7 +47,7 @@ export class TrafficKey {
     const tagAt = record.length - TAG_BYTES
     if (tagAt < RECORD_HEADER_BYTES) throw new HandshakeRefusal('a record is too short to be encrypted')
     const options = { authTagLength: TAG_BYTES }
-    const decipher = createDecipheriv(cipher as 'aes-128-gcm', this.#key, this.#nextNonce(), options) as DecipherGCM
+    const decipher = createDecipheriv(cipher as 'aes-128-gcm', this.#key, this.#nextNonce(), options)
     decipher.setAAD(record.subarray(0, RECORD_HEADER_BYTES))
     decipher.setAuthTag(record.subarray(tagAt))
     const inner = decipher.update(record.subarray(RECORD_HEADER_BYTES, tagAt))
