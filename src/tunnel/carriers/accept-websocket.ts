@@ -31,7 +31,7 @@ export function acceptWebSocket(request: IncomingMessage, socket: Duplex, head: 
 }
 
 /**
- * Bytes on which the edge begins a TLS handshake: to be handed to a TLS server (`server.emit('connection', stream)`) with the
+ * Bytes on which the edge begins a TLS handshake: to be handed to `secureAsServer` (src/network/tls) with the
  * same contexts and checks as the hub's port. The socket that comes out of it belongs in a `SocketCarrier`.
  */
 export function acceptInnerTls(request: IncomingMessage, socket: Duplex, head: Buffer, clock: Clock): Duplex {
