@@ -1,5 +1,5 @@
 /** The table of folders in docs/architecture.md says what stands, and what the borders enforce. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { MAY_IMPORT } from './borders.ts'
@@ -38,5 +38,14 @@ describe('the table of folders', () => {
     for (const { folder, mayImport } of rows.filter((row) => row.folder.startsWith('src/'))) {
       expect([folder, allowed(mayImport)]).toEqual([folder, MAY_IMPORT[folder.slice('src/'.length)]])
     }
+  })
+})
+
+describe('the pages about the house', () => {
+  it.each(['docs/architecture.md', 'docs/security.md', 'CONTRIBUTING.md'])('%s names only what is there', (name) => {
+    const text = readFileSync(`${root}${name}`, 'utf8')
+    const named = [...text.matchAll(/`((?:src|test|tools|docs|bench)\/[\w./-]+)`/g)].map(([, path = '']) => path)
+    expect(named.filter((path) => !existsSync(`${root}${path}`))).toEqual([])
+    expect(named.length).toBeGreaterThan(3)
   })
 })
