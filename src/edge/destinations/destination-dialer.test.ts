@@ -2,13 +2,9 @@ import { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Network as DialNetwork } from '../../network/tcp.ts'
 import { ManualClock } from '../../runtime/clock.ts'
+import { MAX_ADDRESSES_PER_NAME, MAX_CONNECT_ATTEMPT_MS } from '../../tunnel/dial-address.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
-import {
-  DestinationDialer,
-  MAX_ADDRESS_ATTEMPT_MS,
-  MAX_ADDRESSES_TRIED,
-  MAX_DESTINATION_DIAL_MS,
-} from './destination-dialer.ts'
+import { DestinationDialer, MAX_DESTINATION_DIAL_MS } from './destination-dialer.ts'
 
 const clock = new ManualClock()
 const wanted = new AbortController().signal
@@ -55,7 +51,7 @@ describe('a dial', () => {
 
   it.each([
     ['ECONNREFUSED', 'refused'],
-    ['EHOSTUNREACH', 'refused'],
+    ['EHOSTUNREACH', 'no-route'],
     ['ETIMEDOUT', 'timeout'],
     ['EMFILE', 'overloaded'],
     ['EADDRNOTAVAIL', 'overloaded'],
@@ -89,14 +85,14 @@ describe('a dial', () => {
       code: 'refused',
       message: 'many (10.0.0.0) port 80: ECONNREFUSED',
     })
-    expect(network.tried).toHaveLength(MAX_ADDRESSES_TRIED)
+    expect(network.tried).toHaveLength(MAX_ADDRESSES_PER_NAME)
     await expect(dial('none')).rejects.toMatchObject({ code: 'dns', message: 'none has no address' })
     await expect(dial('unknown')).rejects.toMatchObject({ code: 'dns', message: 'unknown: ENOTFOUND' })
   })
 
   it.each([
     ['a share of a short time', 3_000, 1_000],
-    ['no more than the limit of one address', 1e9, MAX_ADDRESS_ATTEMPT_MS],
+    ['no more than the limit of one address', 1e9, MAX_CONNECT_ATTEMPT_MS],
   ])('leaves time for the next address where one does not answer: %s', async (_, deadlineMs, eachMs) => {
     const network = new Network({ db: ['10.0.0.1', '10.0.0.2', '10.0.0.3'] }, ['10.0.0.3'])
     const connect = network.connect.bind(network)

@@ -5,17 +5,12 @@ import type { HostPort } from '../../network/host-port.ts'
 import type { Network } from '../../network/tcp.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { within } from '../../tunnel/carriers/deadline.ts'
+import { dialAddress, MAX_ADDRESSES_PER_NAME, refusalOf, shareOfTime } from '../../tunnel/dial-address.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
-import type { RefusalCode } from '../../tunnel/prelude/answer.ts'
 import type { DestinationDecision } from './destination-policy.ts'
 
 /** What is on this node, or near it, answers sooner; a hub may wait less, never longer. */
 export const MAX_DESTINATION_DIAL_MS = 30_000
-/** Addresses of one name that are tried; whoever has more has a balancer. */
-export const MAX_ADDRESSES_TRIED = 8
-/** For one address while others are left to try: a connection over the slowest healthy link takes a third of it. */
-export const MAX_ADDRESS_ATTEMPT_MS = 5_000
-
 type Allowed = Exclude<DestinationDecision, { readonly kind: 'denied' }>
 
 export interface DialRequest {
@@ -53,8 +48,9 @@ export class DestinationDialer {
       for (const [place, ip] of ips.entries()) {
         const left = ips.length - place + (candidates.length - 1 - index)
         const limitMs = shareOfTime(untilMs - this.#clock.monotonicMs(), left)
+        const { port } = candidate
         try {
-          return await this.#connect(ip, candidate.port, limitMs, signal)
+          return await dialAddress({ network: this.#network, ip, port, limitMs, clock: this.#clock, signal })
         } catch (error) {
           signal.throwIfAborted()
           failure ??= connectError(candidate, ip, error)
@@ -64,16 +60,6 @@ export class DestinationDialer {
     throw failure
   }
 
-  /** Without a limit of its own it may take all the time that is left. */
-  async #connect(ip: string, port: number, limitMs: number | undefined, signal: AbortSignal): Promise<Socket> {
-    if (limitMs === undefined) return await this.#network.connect(ip, port, signal)
-    const late = (): Error =>
-      Object.assign(new Error(`no answer within ${Math.round(limitMs)} ms`), { code: 'ETIMEDOUT' })
-    return await within({ clock: this.#clock, signal }, limitMs, late, (until) =>
-      this.#network.connect(ip, port, until),
-    )
-  }
-
   async #addressesOf(
     { host }: HostPort,
     permits: (ip: string) => boolean,
@@ -81,7 +67,7 @@ export class DestinationDialer {
   ): Promise<readonly string[]> {
     if (canonicalIp(host) !== undefined) return [host]
     const found = await this.#resolve(host, signal)
-    const permitted = found.filter(permits).slice(0, MAX_ADDRESSES_TRIED)
+    const permitted = found.filter(permits).slice(0, MAX_ADDRESSES_PER_NAME)
     if (found.length === 0) throw new OpenError('dns', `${host} has no address`)
     if (permitted.length === 0)
       throw new OpenError('denied', `${host} leads to an address that --allow-destination must name itself`)
@@ -100,22 +86,8 @@ export class DestinationDialer {
   }
 }
 
-/** What the first of `left` attempts may take; the last one has no limit but the common one. */
-function shareOfTime(remainingMs: number, left: number): number | undefined {
-  return left <= 1 ? undefined : Math.min(MAX_ADDRESS_ATTEMPT_MS, Math.max(0, remainingMs) / left)
-}
-
-/** Where this machine has no socket left nobody was asked, and a hub may try another way. */
-const refusalOfSystemError: Readonly<Record<string, RefusalCode>> = {
-  ETIMEDOUT: 'timeout',
-  EMFILE: 'overloaded',
-  ENFILE: 'overloaded',
-  ENOBUFS: 'overloaded',
-  EADDRNOTAVAIL: 'overloaded',
-}
-
 function connectError({ host, port }: HostPort, ip: string, cause: unknown): OpenError {
   const { code, message } = cause as NodeJS.ErrnoException
   const where = host === ip ? `${ip} port ${port}` : `${host} (${ip}) port ${port}`
-  return new OpenError(refusalOfSystemError[code ?? ''] ?? 'refused', `${where}: ${code ?? message}`, { cause })
+  return new OpenError(refusalOf(cause), `${where}: ${code ?? message}`, { cause })
 }

@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { FakeNetwork } from '../../../test/worlds/fake-network.ts'
 import { ManualClock } from '../../runtime/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
+import { MAX_CONNECT_ATTEMPT_MS } from '../../tunnel/dial-address.ts'
 import { API_SERVER_BACKOFF_FIRST_MS, ApiServerPool } from './api-server-pool.ts'
 import { DialSlots } from './dial-slots.ts'
 import { createTargetMetrics } from './metrics.ts'
-import { MAX_CONNECT_ATTEMPT_MS, TargetDialer } from './target-dialer.ts'
+import { TargetDialer } from './target-dialer.ts'
 
 const deadlineMs = 30_000
 const { signal } = new AbortController()

@@ -7,9 +7,10 @@ import type { HostPort } from '../../network/host-port.ts'
 import { formatAddress } from '../../network/listen.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import { shareOfTime } from '../../tunnel/dial-address.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import type { TargetMetrics } from './metrics.ts'
-import { type DialOptions, inTurn, shareOfTime, type TargetDialer } from './target-dialer.ts'
+import { type DialOptions, inTurn, type TargetDialer } from './target-dialer.ts'
 
 /** An address that failed is a last resort for so long; the time doubles with each failure that follows. */
 export const API_SERVER_BACKOFF_FIRST_MS = 1_000

@@ -3,7 +3,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Behaviour, FakeNetwork } from '../../../test/worlds/fake-network.ts'
 import { ManualClock, systemClock } from '../../runtime/clock.ts'
-import { MAX_ADDRESSES_PER_NAME, MAX_CONNECT_ATTEMPT_MS, TargetDialer } from './target-dialer.ts'
+import { MAX_ADDRESSES_PER_NAME, MAX_CONNECT_ATTEMPT_MS } from '../../tunnel/dial-address.ts'
+import { TargetDialer } from './target-dialer.ts'
 
 const deadlineMs = 30_000
 const { signal } = new AbortController()

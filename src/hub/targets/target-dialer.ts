@@ -8,13 +8,8 @@ import { formatAddress } from '../../network/listen.ts'
 import { type Network, systemNetwork } from '../../network/tcp.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { within } from '../../tunnel/carriers/deadline.ts'
+import { dialAddress, MAX_ADDRESSES_PER_NAME, refusalOf, shareOfTime } from '../../tunnel/dial-address.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
-
-/** Addresses of one name that are tried: whoever has more has enough of them. */
-export const MAX_ADDRESSES_PER_NAME = 8
-
-/** For one address while others are left to try: a connection over the slowest healthy link takes a third of it. */
-export const MAX_CONNECT_ATTEMPT_MS = 5_000
 
 export interface DialOptions {
   readonly deadlineMs: number
@@ -65,19 +60,11 @@ export class TargetDialer {
   }
 
   async #connect(ip: string, port: number, limitMs: number, signal: AbortSignal): Promise<Socket> {
-    const late = (): Error => new OpenError('timeout', `${ip}: no answer within ${Math.round(limitMs)} ms`)
-    const connect = (until: AbortSignal): Promise<Socket> => this.#network.connect(ip, port, until)
-    return await within({ clock: this.#clock, signal }, limitMs, late, connect).catch((error: unknown) => {
-      if (error instanceof OpenError || signal.aborted) throw error
-      throw failureOf(ip, error)
+    const attempt = { network: this.#network, ip, port, limitMs, clock: this.#clock, signal }
+    return await dialAddress(attempt).catch((error: unknown) => {
+      throw signal.aborted ? error : new OpenError(refusalOf(error), `${ip}: ${textOf(error)}`, { cause: error })
     })
   }
-}
-
-/** What the first of `left` attempts may take: all that is there for the last one. */
-export function shareOfTime(remainingMs: number, left: number): number {
-  const limitMs = Math.max(0, remainingMs)
-  return left <= 1 ? limitMs : Math.min(MAX_CONNECT_ATTEMPT_MS, limitMs / left)
 }
 
 /**
@@ -104,21 +91,11 @@ export async function inTurn<T>(
   throw new OpenError(code, `${problem}: ${failures.map(({ message }) => message).join('; ')}`, { cause: failures })
 }
 
-const refusalOfSystemError: Readonly<Record<string, OpenError['code']>> = {
-  ETIMEDOUT: 'timeout',
-  EHOSTUNREACH: 'no-route',
-  ENETUNREACH: 'no-route',
-  EMFILE: 'overloaded',
-  ENFILE: 'overloaded',
-  ENOBUFS: 'overloaded',
-  EADDRNOTAVAIL: 'overloaded',
-}
-
-function failureOf(ip: string, error: unknown): OpenError {
-  const code = codeOf(error)
-  const refusal = refusalOfSystemError[code] ?? 'refused'
-  const text = code === 'ECONNREFUSED' ? 'connection refused' : code
-  return new OpenError(refusal, `${ip}: ${text}`, { cause: error })
+/** In a word where there is one that everybody knows. */
+function textOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'ECONNREFUSED') return 'connection refused'
+  return code === undefined || message.startsWith('no answer') ? message : code
 }
 
 function codeOf(error: unknown): string {
