@@ -8,7 +8,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
 import { presentedCertificates } from '../../identity/peer.ts'
 import { closeListening, type ListenAddress, listen } from '../../network/listen.ts'
-import { SERVER_CONTEXT, secureAsServer } from '../../network/tls/server-tls.ts'
+import { TLS_CONTEXT } from '../../network/tls/context-options.ts'
+import { secureAsServer } from '../../network/tls/server-tls.ts'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { SafetyNet } from '../../process/safety-net.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -262,7 +263,7 @@ export class Listener implements Part {
 }
 
 function contextOf({ cert, key, clientCas }: TlsFiles): SecureContext {
-  return createSecureContext({ ...SERVER_CONTEXT, cert, key, ca: [...clientCas] })
+  return createSecureContext({ ...TLS_CONTEXT, cert, key, ca: [...clientCas] })
 }
 
 const http1Limits = {

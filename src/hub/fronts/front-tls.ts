@@ -10,7 +10,8 @@ import { IdentityError } from '../../identity/errors.ts'
 import { type PeerCertificates, peerCertificates } from '../../identity/peer.ts'
 import { verifyCertificate } from '../../identity/verify.ts'
 import { formatAddress } from '../../network/listen.ts'
-import { SERVER_CONTEXT, secureAsServer } from '../../network/tls/server-tls.ts'
+import { TLS_CONTEXT } from '../../network/tls/context-options.ts'
+import { secureAsServer } from '../../network/tls/server-tls.ts'
 import type { SafetyNet } from '../../process/safety-net.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { ServerIdentity } from '../port/connection.ts'
@@ -61,7 +62,7 @@ export class FrontTls {
       const { certificatePem: cert, privateKeyPem: key } = identity
       // The CAs tell clients which certificate to present, no more.
       const ca = cas.map((each) => certificatePem(each))
-      this.#context = { identity, trust, secure: createSecureContext({ ...SERVER_CONTEXT, cert, key, ca }) }
+      this.#context = { identity, trust, secure: createSecureContext({ ...TLS_CONTEXT, cert, key, ca }) }
     }
     return this.#context.secure
   }

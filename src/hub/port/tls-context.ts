@@ -1,18 +1,18 @@
 /** How the hub speaks TLS: one set of options for every port and every cluster. */
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
 import { certificatePem } from '../../identity/certificate.ts'
-import { SERVER_CONTEXT } from '../../network/tls/server-tls.ts'
+import { TLS_CONTEXT } from '../../network/tls/context-options.ts'
 import type { ClusterDoor, ServerIdentity } from './connection.ts'
 
 /** Without a door: a certificate that proves nothing, so that a client can at least be told why it gets nowhere. */
 export function contextOptions(door: ClusterDoor | undefined, nobody?: ServerIdentity): SecureContextOptions {
   if (door === undefined)
     return nobody === undefined
-      ? SERVER_CONTEXT
-      : { ...SERVER_CONTEXT, cert: nobody.certificatePem, key: nobody.privateKeyPem }
+      ? TLS_CONTEXT
+      : { ...TLS_CONTEXT, cert: nobody.certificatePem, key: nobody.privateKeyPem }
   const { certificatePem: cert, privateKeyPem: key } = door.serverIdentity()
   // Tells clients which certificate to present. Whether it counts is for peer-check.ts to say.
-  return { ...SERVER_CONTEXT, cert, key, ca: door.cluster.authority().trust.map((ca) => certificatePem(ca)) }
+  return { ...TLS_CONTEXT, cert, key, ca: door.cluster.authority().trust.map((ca) => certificatePem(ca)) }
 }
 
 interface Made {

@@ -2,6 +2,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import {
   checkChainPrice,
+  MAX_CONSTRAINED_CERTIFICATE_BYTES,
   MAX_HANDSHAKE_CERTIFICATE_BYTES,
   MAX_HANDSHAKE_CERTIFICATES,
   MAX_HANDSHAKE_RSA_BITS,
@@ -56,6 +57,19 @@ describe('a chain that is refused', () => {
   it.each<[string, Buffer[], string]>([
     ['too many', Array.from({ length: MAX_HANDSHAKE_CERTIFICATES + 1 }, () => small), 'certificates are presented'],
     ['too large', [certificate(ec('P-256'), { filling: MAX_HANDSHAKE_CERTIFICATE_BYTES / 2 })], 'bytes are presented'],
+    [
+      'names and constraints of them, to be compared each with each',
+      [
+        certificate(
+          Buffer.concat([
+            ec('P-256'),
+            Buffer.from('0603551d1e', 'hex'),
+            Buffer.alloc(MAX_CONSTRAINED_CERTIFICATE_BYTES),
+          ]),
+        ),
+      ],
+      'with constraints of names',
+    ],
     [
       'DSA',
       [certificate(spki(generateKeyPairSync('dsa', { modulusLength: 1024, divisorLength: 160 }).publicKey))],

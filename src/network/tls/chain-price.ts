@@ -11,6 +11,8 @@ export const MAX_HANDSHAKE_CERTIFICATES = 8
 export const MAX_HANDSHAKE_CERTIFICATE_BYTES = 32 * 1024
 /** Four times the work of the largest keys in use. */
 export const MAX_HANDSHAKE_RSA_BITS = 8192
+/** Of a chain in which CAs say which names they may vouch for: each name below is compared with each of those. */
+export const MAX_CONSTRAINED_CERTIFICATE_BYTES = 8 * 1024
 /** Everybody uses 65537; the work grows with the length. */
 export const MAX_HANDSHAKE_RSA_EXPONENT_BITS = 32
 
@@ -21,8 +23,15 @@ export function checkChainPrice(certificates: readonly Buffer[]): void {
   const bytes = certificates.reduce((sum, { length }) => sum + length, 0)
   if (bytes > MAX_HANDSHAKE_CERTIFICATE_BYTES)
     throw new HandshakeRefusal(`certificates of more than ${MAX_HANDSHAKE_CERTIFICATE_BYTES} bytes are presented`)
+  if (bytes > MAX_CONSTRAINED_CERTIFICATE_BYTES && certificates.some((each) => each.includes(NAME_CONSTRAINTS)))
+    throw new HandshakeRefusal(
+      `certificates of more than ${MAX_CONSTRAINED_CERTIFICATE_BYTES} bytes are presented, with constraints of names`,
+    )
   for (const certificate of certificates) checkKey(certificate)
 }
+
+/** The object identifier of the extension, in DER. */
+const NAME_CONSTRAINTS = Buffer.from('0603551d1e', 'hex')
 
 function checkKey(certificate: Buffer): void {
   const shape = publicKeyShapeOf(certificate)

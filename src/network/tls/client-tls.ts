@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect, type TLSSocket } from 'node:tls'
+import { TLS_CONTEXT } from './context-options.ts'
 import { guardedTls } from './guarded-socket.ts'
 
 /** In PEM. */
@@ -70,7 +71,7 @@ function begin(carrier: Duplex, { host, protocols, pair, verification }: ClientT
     ...(pair === undefined ? {} : { cert: pair.certificatePem, key: pair.keyPem }),
     ...(ca === undefined ? {} : { ca }),
     ALPNProtocols: [...protocols],
-    minVersion: 'TLSv1.2',
+    ...TLS_CONTEXT,
     rejectUnauthorized: verification.by === 'ca',
   })
 }

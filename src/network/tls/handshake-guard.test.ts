@@ -3,14 +3,17 @@ import {
   HandshakeGuard,
   MAX_FINISHED_BYTES,
   MAX_HANDSHAKE_BYTES,
+  MAX_HANDSHAKE_MESSAGE_BYTES,
   MAX_HANDSHAKE_RECORDS,
   MAX_HANDSHAKE_WAITING_BYTES,
 } from './handshake-guard.ts'
 import { HandshakeRefusal } from './handshake-refusal.ts'
-import { MAX_RECORD_PAYLOAD_BYTES, RecordType } from './records.ts'
+import { RecordType } from './records.ts'
 import type { TrafficKey } from './traffic-key.ts'
 
 const CLIENT_HELLO = 1
+const SERVER_HELLO_DONE = 14
+const CLIENT_KEY_EXCHANGE = 16
 const CERTIFICATE = 11
 const COMPRESSED_CERTIFICATE = 25
 
@@ -126,9 +129,13 @@ describe('a handshake without encryption', () => {
     expect(all).toThrow(HandshakeRefusal)
   })
 
-  it('lets the last message through that it cannot read, and no more than that', () => {
+  it.each([
+    ['client', CLIENT_KEY_EXCHANGE],
+    ['server', SERVER_HELLO_DONE],
+  ])('lets the last message of a %s through that it cannot read, and no more than that', (_peer, last) => {
     const { guard, all } = watched()
     const end = Buffer.concat([
+      handshakeRecord(message(last, Buffer.alloc(9))),
       record(RecordType.changeCipherSpec, Buffer.of(1)),
       handshakeRecord(Buffer.alloc(40, CERTIFICATE)),
     ])
@@ -136,6 +143,23 @@ describe('a handshake without encryption', () => {
     expect(all()).toBe(end.toString('hex'))
     guard.push(handshakeRecord(Buffer.alloc(MAX_FINISHED_BYTES, CERTIFICATE)))
     expect(all).toThrow(`more than ${MAX_FINISHED_BYTES} bytes`)
+  })
+})
+
+describe('a peer that says too early that it turns encryption on', () => {
+  const early = record(RecordType.changeCipherSpec, Buffer.of(1))
+
+  it('may say hello once more, as after a HelloRetryRequest', () => {
+    const { guard, all } = watched()
+    const bytes = Buffer.concat([early, handshakeRecord(message(CLIENT_HELLO, Buffer.alloc(MAX_FINISHED_BYTES * 2)))])
+    guard.push(bytes)
+    expect(all()).toBe(bytes.toString('hex'))
+  })
+
+  it('hides no certificate by it', () => {
+    const { guard, all } = watched()
+    guard.push(Buffer.concat([early, handshakeRecord(message(CERTIFICATE, tls12List('dear')))]))
+    expect(all).toThrow('too dear')
   })
 })
 
@@ -179,8 +203,11 @@ describe('what is no handshake', () => {
   })
 
   it('is more than a handshake takes', () => {
+    const large = watched()
+    large.guard.push(handshakeRecord(message(CLIENT_HELLO, Buffer.alloc(MAX_HANDSHAKE_MESSAGE_BYTES + 1))))
+    expect(large.all).toThrow(`more than ${MAX_HANDSHAKE_MESSAGE_BYTES} bytes`)
     const long = watched()
-    const filler = handshakeRecord(message(CLIENT_HELLO, Buffer.alloc(MAX_RECORD_PAYLOAD_BYTES - 4)))
+    const filler = handshakeRecord(message(CLIENT_HELLO, Buffer.alloc(MAX_HANDSHAKE_MESSAGE_BYTES)))
     for (let bytes = 0; bytes <= MAX_HANDSHAKE_BYTES; bytes += filler.length) long.guard.push(filler)
     expect(long.all).toThrow(`more than ${MAX_HANDSHAKE_BYTES} bytes`)
     const many = watched()

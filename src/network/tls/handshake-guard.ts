@@ -17,6 +17,8 @@ import type { TrafficKey } from './traffic-key.ts'
 export const MAX_HANDSHAKE_BYTES = 64 * 1024
 /** What may wait here: a record that has not come whole, and what one reading brought along behind the handshake. */
 export const MAX_HANDSHAKE_WAITING_BYTES = 256 * 1024
+/** Of each message but the one with certificates: the largest hellos of today take two kilobytes. */
+export const MAX_HANDSHAKE_MESSAGE_BYTES = 16 * 1024
 /** A handshake takes about ten, and each costs us a decryption. */
 export const MAX_HANDSHAKE_RECORDS = 64
 /** TLS 1.2: what follows when the peer has turned encryption on, which is one message of a few bytes. */
@@ -34,6 +36,8 @@ export class HandshakeGuard {
   #key: TrafficKey | undefined
   #bytes = 0
   #records = 0
+  /** TLS 1.2: whether the peer has come to where it may turn encryption on. Elsewhere its saying so means nothing. */
+  #hasExchangedKeys = false
   /** TLS 1.2: how much has come since the peer turned encryption on; undefined before that. */
   #finishedBytes: number | undefined
   #isMalformed = false
@@ -52,8 +56,6 @@ export class HandshakeGuard {
   /** TLS 1.3: from here on this is what the peer encrypts with. */
   unlock(key: TrafficKey): void {
     this.#key = key
-    // In this version the message that turns encryption on in others means nothing.
-    this.#finishedBytes = undefined
   }
 
   /** What may go on to OpenSSL, which has to get it before the next call: it may bring the key of what follows. */
@@ -94,7 +96,7 @@ export class HandshakeGuard {
       case RecordType.alert:
         return true
       case RecordType.changeCipherSpec:
-        if (this.#key === undefined) this.#finishedBytes ??= 0
+        if (this.#hasExchangedKeys) this.#finishedBytes ??= 0
         return true
       case RecordType.handshake:
         return this.#inspectPlain(record.payload)
@@ -127,6 +129,9 @@ export class HandshakeGuard {
   #judgeMessage({ type, body }: HandshakeMessage, isTls13: boolean): void {
     if (type === MessageType.compressedCertificate)
       throw new HandshakeRefusal('compressed certificates are not asked for')
+    if (type !== MessageType.certificate && body.length > MAX_HANDSHAKE_MESSAGE_BYTES)
+      throw new HandshakeRefusal(`a message of the handshake takes more than ${MAX_HANDSHAKE_MESSAGE_BYTES} bytes`)
+    if (type === MessageType.serverHelloDone || type === MessageType.clientKeyExchange) this.#hasExchangedKeys = true
     if (type === MessageType.certificate) this.#judge(isTls13 ? certificatesOfTls13(body) : certificatesOfTls12(body))
   }
 }

@@ -1,7 +1,12 @@
 /** Messages of the handshake, which may share records or span several. */
 
-/** Those that hold certificates. */
-export const MessageType = { certificate: 11, compressedCertificate: 25 } as const
+/** Those that hold certificates, and the last before encryption in TLS 1.2. */
+export const MessageType = {
+  certificate: 11,
+  serverHelloDone: 14,
+  clientKeyExchange: 16,
+  compressedCertificate: 25,
+} as const
 
 const HEADER_BYTES = 4
 

@@ -3,27 +3,20 @@
  * whether it means anything is for the caller to judge; this only sees to it that asking costs little. TLS begins with the
  * client's first byte, so that connections which say nothing take no more than a place, and handshakes take turns.
  */
-import { constants } from 'node:crypto'
 import type { Duplex } from 'node:stream'
-import { type SecureContext, type SecureContextOptions, TLSSocket, type TLSSocketOptions } from 'node:tls'
+import { type SecureContext, TLSSocket, type TLSSocketOptions } from 'node:tls'
 import type { Clock } from '../../runtime/clock.ts'
 import { turnFor } from '../../runtime/turns.ts'
 import { guardedTls } from './guarded-socket.ts'
-
-/**
- * For every context of a server. A resumed session would skip the checks of the client's certificate, so there are no tickets
- * (and Node keeps no sessions of its own unless told to); negotiating again could bring in another certificate.
- */
-export const SERVER_CONTEXT: SecureContextOptions = {
-  secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
-  minVersion: 'TLSv1.2',
-}
 
 export interface ServerTlsOptions {
   readonly clock: Clock
   /** For everything from the connection to the end of its handshake. */
   readonly limitMs: number
-  /** For clients that name no server, and without the callback for all. Asked when the handshake begins. */
+  /**
+   * For clients that name no server, and without the callback for all. Asked when the handshake begins. Every context is made with
+   * `TLS_CONTEXT`.
+   */
   readonly secureContext: () => SecureContext
   readonly SNICallback?: TLSSocketOptions['SNICallback'] | undefined
   readonly protocols?: readonly string[] | undefined

@@ -28,7 +28,9 @@ export interface SocketPollOptions {
 export class SocketPoll {
   readonly #options: SocketPollOptions
   #waitedMs = 0
-  #pausing: AbortController | undefined
+  /** Which pause is the present one; another number and a pause that ends means nothing any more. */
+  #pauses = 0
+  #isPausing = false
   #isStopped = false
 
   constructor(options: SocketPollOptions) {
@@ -37,22 +39,23 @@ export class SocketPoll {
 
   /** Goes on from where it is. */
   start(): void {
-    if (this.#isStopped || this.#pausing !== undefined) return
+    if (this.#isStopped || this.#isPausing) return
     const pauseMs = Math.min(HANDSHAKE_POLL_MAX_MS, HANDSHAKE_POLL_MIN_MS + this.#waitedMs / 2)
-    const pausing = new AbortController()
-    this.#pausing = pausing
+    this.#isPausing = true
+    this.#pauses += 1
+    const pause = this.#pauses
     const goOn = (): void => {
-      this.#pausing = undefined
+      if (!this.#isPausing || pause !== this.#pauses) return
+      this.#isPausing = false
       this.#waitedMs += pauseMs
       this.#ask()
     }
     // Whatever clock others go by: the kernel goes by this one. A process waits for its handshakes as for all it reads.
-    systemClock.sleep(pauseMs, pausing.signal).then(goOn, () => {})
+    void systemClock.sleep(pauseMs).then(goOn)
   }
 
   pause(): void {
-    this.#pausing?.abort()
-    this.#pausing = undefined
+    this.#isPausing = false
   }
 
   /** For good. */
@@ -79,9 +82,14 @@ export class SocketPoll {
 
 /** How many bytes have come, 0 after the last; undefined where there are none yet. */
 function tryRead(fd: number): number | undefined | Error {
+  const { stackTraceLimit } = Error
+  // To be told that there is nothing yet costs an error, and most of an error is its stack.
+  Error.stackTraceLimit = 0
   try {
     return readSync(fd, readBuffer)
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EAGAIN' ? undefined : (error as Error)
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
   }
 }

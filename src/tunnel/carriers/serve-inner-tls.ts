@@ -1,7 +1,8 @@
 /** TLS as the server of a session, on the bytes of a WebSocket. */
 import type { Duplex } from 'node:stream'
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
-import { SERVER_CONTEXT, type ServerTlsOptions, secureAsServer } from '../../network/tls/server-tls.ts'
+import { TLS_CONTEXT } from '../../network/tls/context-options.ts'
+import { type ServerTlsOptions, secureAsServer } from '../../network/tls/server-tls.ts'
 import { SESSION_PROTOCOL } from '../../protocol/versions.ts'
 import type { Clock } from '../../runtime/clock.ts'
 
@@ -23,7 +24,7 @@ export async function serveInnerTls(stream: Duplex, options: InnerTlsOptions): P
   const socket = await secureAsServer(stream, {
     clock,
     limitMs,
-    secureContext: () => secureContext ?? createSecureContext(SERVER_CONTEXT),
+    secureContext: () => secureContext ?? createSecureContext(TLS_CONTEXT),
     SNICallback,
     protocols: [SESSION_PROTOCOL],
   })

@@ -15,7 +15,8 @@ import { generateKeys, privateKeyPem } from '../../../src/identity/keys.ts'
 import { presentedCertificates } from '../../../src/identity/peer.ts'
 import { MAX_HANDSHAKE_CERTIFICATES } from '../../../src/network/tls/chain-price.ts'
 import { type ServerVerification, secureAsClient } from '../../../src/network/tls/client-tls.ts'
-import { SERVER_CONTEXT, secureAsServer } from '../../../src/network/tls/server-tls.ts'
+import { TLS_CONTEXT } from '../../../src/network/tls/context-options.ts'
+import { secureAsServer } from '../../../src/network/tls/server-tls.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 
 interface Pair {
@@ -105,7 +106,7 @@ const carriers: [string, (socket: Socket) => Duplex][] = [
 
 function serve(carrier: Duplex, pair = server): Promise<TLSSocket> {
   const context = createSecureContext({
-    ...SERVER_CONTEXT,
+    ...TLS_CONTEXT,
     cert: pair.certificatePem,
     key: pair.keyPem,
     ca: certificatePem(ca.certificate),
@@ -119,6 +120,7 @@ interface ForeignClient {
   readonly pair?: Pair
   readonly maxVersion?: 'TLSv1.2' | 'TLSv1.3'
   readonly ciphers?: string
+  readonly ecdhCurve?: string
 }
 
 /** Node's own, as a stranger is. */
@@ -180,6 +182,16 @@ describe.each(carriers)('TLS as the server, on %s', (_name, carry) => {
     const outside = foreignClient(near, { ...options, pair: longClient })
     await expect(secured).rejects.toThrow(`more than ${MAX_HANDSHAKE_CERTIFICATES} certificates are presented`)
     if (!outside.readableEnded) await closeOf(outside.resume().on('end', () => outside.destroy()))
+  })
+
+  it.each([
+    ['a finite field as large as the client likes', { ecdhCurve: 'ffdhe8192' }],
+    ['a finite field in TLS 1.2', { maxVersion: 'TLSv1.2', ciphers: 'DHE-RSA-AES128-GCM-SHA256' }],
+  ] as const)('has no key exchange over %s', async (_what, options) => {
+    const [near, far] = await tcpPair()
+    const secured = serve(carry(far))
+    foreignClient(near, options)
+    await expect(secured).rejects.toThrow(/no suitable key share|no shared cipher|NO_SUITABLE|NO_SHARED/)
   })
 
   it('waits for a client that hesitates between any two bytes', async () => {
@@ -261,6 +273,14 @@ describe.each(carriers)('TLS as the client, on %s', (_name, carry) => {
   it.each(['TLSv1.2', 'TLSv1.3'] as const)('refuses a server of %s that presents too long a chain', async (version) => {
     const secured = secure(carry(await foreignServer(longServer, version)), byCa())
     await expect(secured).rejects.toThrow(`more than ${MAX_HANDSHAKE_CERTIFICATES} certificates are presented`)
+  })
+
+  it('has no key exchange over a finite field, and no second handshake', async () => {
+    const carrier = carry(await foreignServer(server, 'TLSv1.2'))
+    const socket = await secure(carrier, byCa())
+    expect(socket.getCipher().name).toMatch(/^ECDHE-/)
+    const isBegun = socket.renegotiate({}, () => {})
+    expect(isBegun).toBe(false)
   })
 
   it('believes nobody whose CA it does not know', async () => {
