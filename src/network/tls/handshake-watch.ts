@@ -1,7 +1,11 @@
-/** Between a TLS socket and the bytes for it: through the guard while the handshake lasts, and straight on after it. */
+/**
+ * Between a TLS socket and the bytes for it: through the guard while the handshake lasts, and straight on after it. What is left
+ * to watch then are new keys, which a peer may ask for without end.
+ */
 import type { TLSSocket } from 'node:tls'
 import { checkChainPrice } from './chain-price.ts'
 import { HandshakeGuard } from './handshake-guard.ts'
+import { HandshakeRefusal } from './handshake-refusal.ts'
 import { TrafficKey } from './traffic-key.ts'
 
 /** A line of a key log: what it is for, which connection, the secret; the last two in hexadecimal. */
@@ -11,6 +15,12 @@ const PEER_SECRETS = {
   client: 'CLIENT_HANDSHAKE_TRAFFIC_SECRET',
   server: 'SERVER_HANDSHAKE_TRAFFIC_SECRET',
 } as const
+
+/**
+ * Keys of one connection, of both directions, after the first: each costs as much as a small request. Who changes them at all does so
+ * after some hundred gigabytes.
+ */
+export const MAX_KEY_CHANGES = 64
 
 /** Which end of the connection the other one is. */
 export type PeerSide = keyof typeof PEER_SECRETS
@@ -42,15 +52,17 @@ export class HandshakeWatch {
   #isDone = false
   #isPumping = false
   #hasEnded = false
+  #keyChanges = 0
 
   constructor(socket: TLSSocket, options: HandshakeWatchOptions) {
     this.#socket = socket
     this.#options = options
-    const onKeyLog = (line: Buffer): void => this.#unlock(line.toString('latin1'))
-    socket.on('keylog', onKeyLog)
+    socket.on('keylog', (line: Buffer) => {
+      if (this.#isDone) this.#countKeyChange()
+      else this.#unlock(line.toString('latin1'))
+    })
     socket.once('secure', () => {
       this.#isDone = true
-      socket.off('keylog', onKeyLog)
     })
   }
 
@@ -120,6 +132,12 @@ export class HandshakeWatch {
   #pumped(): void {
     this.#isPumping = false
     if (this.#hasEnded) this.#finish()
+  }
+
+  #countKeyChange(): void {
+    this.#keyChanges += 1
+    if (this.#keyChanges > MAX_KEY_CHANGES)
+      this.#socket.destroy(new HandshakeRefusal(`the keys were changed more than ${MAX_KEY_CHANGES} times`))
   }
 
   #unlock(line: string): void {
