@@ -173,7 +173,8 @@ describe('the doctor', () => {
     const lasting = await other.hub('hub')
     const token = await other.token('token', { node: 'cut-off' })
     const edge = await other.edge('cut-off', '--hub', lasting.url, '--node-name', 'cut-off', '--token-file', token)
-    await vi.waitFor(() => expect(other.has('cut-off/kubelet-client.crt')).toBe(true), patience)
+    const certificates = ['cut-off/kubelet-client.crt', 'cut-off/serving.crt']
+    await vi.waitFor(() => expect(certificates.map((path) => other.has(path))).toEqual([true, true]), patience)
     await other.endApiServer()
     await vi.waitFor(async () => {
       const { code, findings } = await doctor(other.path('cut-off'))
