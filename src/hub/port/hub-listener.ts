@@ -55,8 +55,8 @@ export class HubListener implements Part {
   readonly name: string
   readonly #options: HubListenerOptions
   readonly #contexts = new TlsContexts()
-  /** Connections whose handshake is not done. */
-  readonly #handshakes = new Set<Socket>()
+  /** Connections that nobody serves: not yet, or not any more because they were refused. */
+  readonly #unserved = new Set<Socket>()
   readonly #open = new Map<TLSSocket, OpenConnection>()
   #unnamed: { readonly mark: string; readonly context: SecureContext }
   #boundAddress: ListenAddress | undefined
@@ -104,17 +104,17 @@ export class HubListener implements Part {
     }
     net.watch(raw, 'connection')
     metrics.connections.set(limits.total)
+    this.#unserved.add(raw)
     raw.once('close', () => {
       ticket.release()
+      this.#unserved.delete(raw)
       metrics.connections.set(limits.total)
     })
-    this.#handshakes.add(raw)
-    this.#secure(raw)
-      .finally(() => this.#handshakes.delete(raw))
-      .then(
-        (socket) => this.#adopt(socket, ticket),
-        (error) => this.#handshakeFailed(error),
-      )
+    const adopt = (socket: TLSSocket): void => {
+      this.#adopt(socket, ticket)
+      if (this.#open.has(socket)) this.#unserved.delete(raw)
+    }
+    this.#secure(raw).then(adopt, (error: Error) => this.#handshakeFailed(error))
   }
 
   #secure(raw: Socket): Promise<TLSSocket> {
@@ -172,10 +172,10 @@ export class HubListener implements Part {
     socket.once('close', () => this.#open.delete(socket))
   }
 
-  /** Those in the middle of a handshake have nothing to lose; the others may finish what they began. */
+  /** Those that nobody serves have nothing to lose; the others may finish what they began. */
   async #stop(port: Server, deadline: AbortSignal): Promise<void> {
     const closed = closeListening(port)
-    for (const raw of this.#handshakes) raw.destroy()
+    for (const raw of this.#unserved) raw.destroy()
     for (const connection of this.#open.values()) connection.drain()
     const cut = (): void => {
       for (const socket of this.#open.keys()) socket.destroy()
