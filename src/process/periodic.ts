@@ -3,6 +3,7 @@ import { Backoff } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Random } from '../runtime/random.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { inBackground } from './background.ts'
 import type { Part, RunningPart } from './lifecycle.ts'
 
 /** Hubs that started together spread out: each wait is shortened by up to this part of it. */
@@ -28,15 +29,8 @@ export class Periodic implements Part {
 
   start(signal: AbortSignal): Promise<RunningPart> {
     signal.throwIfAborted()
-    const stopped = new AbortController()
     // The only way out of the loop is the stop.
-    const ended = this.#run(stopped.signal).catch(() => undefined)
-    return Promise.resolve({
-      stop: async () => {
-        stopped.abort()
-        await ended
-      },
-    })
+    return Promise.resolve(inBackground((ending) => this.#run(ending).catch(() => undefined)))
   }
 
   async #run(signal: AbortSignal): Promise<never> {

@@ -8,6 +8,7 @@ import { type Certificate, readCertificates } from '../../identity/certificate.t
 import { formatName } from '../../identity/distinguished-name.ts'
 import { nodeOfSubject } from '../../identity/node-name.ts'
 import { type CertificatePair, readForeignPair } from '../../identity/pair-file.ts'
+import { inBackground } from '../../process/background.ts'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { ExplainedError } from '../../runtime/explained-error.ts'
@@ -104,15 +105,8 @@ export class BroughtKeeper implements Part {
   }
 
   async start(): Promise<RunningPart> {
-    const ending = new AbortController()
     this.#announce()
-    const running = this.#run(ending.signal)
-    return {
-      stop: async () => {
-        ending.abort(new Error('the edge is stopping'))
-        await running
-      },
-    }
+    return inBackground((signal) => this.#run(signal))
   }
 
   async #run(signal: AbortSignal): Promise<void> {

@@ -3,6 +3,7 @@
  * the new one is on disk. How long the present one lives stands in the token, so nothing else has to be remembered.
  */
 
+import { inBackground } from '../../process/background.ts'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { readFileBounded, writeFileAtomically } from '../../runtime/files/atomic-file.ts'
@@ -114,15 +115,8 @@ export class KubeProxyTokenKeeper implements Part {
 
   /** Resolves at once: a token on disk is good without a link. Throws `IdentityError` if the file may not be read. */
   async start(): Promise<RunningPart> {
-    const ending = new AbortController()
     await this.#load()
-    const running = this.#run(ending.signal)
-    return {
-      stop: async () => {
-        ending.abort(new Error('the edge is stopping'))
-        await running
-      },
-    }
+    return inBackground((signal) => this.#run(signal))
   }
 
   async #load(): Promise<void> {

@@ -12,6 +12,7 @@ import { createRequest, type RequestTemplate } from '../../identity/csr.ts'
 import { generateKeys, privateKeyPem } from '../../identity/keys.ts'
 import { type CertificatePair, parsePair } from '../../identity/pair-file.ts'
 import { MAX_CHAIN_LENGTH } from '../../identity/verify.ts'
+import { inBackground } from '../../process/background.ts'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
@@ -127,16 +128,9 @@ export class CertificateKeeper implements Part {
 
   /** Resolves at once: an edge works offline, and with a certificate that is being renewed. */
   async start(): Promise<RunningPart> {
-    const ending = new AbortController()
     this.#announce()
     await this.#remember()
-    const running = this.#run(ending.signal)
-    return {
-      stop: async () => {
-        ending.abort(new Error('the edge is stopping'))
-        await running
-      },
-    }
+    return inBackground((signal) => this.#run(signal))
   }
 
   async #run(signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@
  * join are shown by their keeper.
  */
 
+import { inBackground } from '../../process/background.ts'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
@@ -38,14 +39,7 @@ export class CheckIn implements Part {
   }
 
   async start(): Promise<RunningPart> {
-    const ending = new AbortController()
-    const running = this.#run(ending.signal)
-    return {
-      stop: async () => {
-        ending.abort(new Error('the edge is stopping'))
-        await running
-      },
-    }
+    return inBackground((signal) => this.#run(signal))
   }
 
   async #run(signal: AbortSignal): Promise<void> {

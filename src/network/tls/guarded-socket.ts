@@ -138,14 +138,6 @@ class PassingStream extends EventEmitter {
     return this.#stream.allowHalfOpen
   }
 
-  get destroyed(): boolean {
-    return this.#stream.destroyed
-  }
-
-  isPaused(): boolean {
-    return this.#stream.isPaused()
-  }
-
   pause(): this {
     this.#stream.pause()
     return this

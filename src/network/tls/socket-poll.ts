@@ -28,9 +28,8 @@ export interface SocketPollOptions {
 export class SocketPoll {
   readonly #options: SocketPollOptions
   #waitedMs = 0
-  /** Which pause is the present one; another number and a pause that ends means nothing any more. */
-  #pauses = 0
-  #isPausing = false
+  /** The present one; when another ends, that means nothing any more. */
+  #pause: object | undefined
   #isStopped = false
 
   constructor(options: SocketPollOptions) {
@@ -39,14 +38,13 @@ export class SocketPoll {
 
   /** Goes on from where it is. */
   start(): void {
-    if (this.#isStopped || this.#isPausing) return
+    if (this.#isStopped || this.#pause !== undefined) return
     const pauseMs = Math.min(HANDSHAKE_POLL_MAX_MS, HANDSHAKE_POLL_MIN_MS + this.#waitedMs / 2)
-    this.#isPausing = true
-    this.#pauses += 1
-    const pause = this.#pauses
+    const pause = {}
+    this.#pause = pause
     const goOn = (): void => {
-      if (!this.#isPausing || pause !== this.#pauses) return
-      this.#isPausing = false
+      if (this.#pause !== pause) return
+      this.#pause = undefined
       this.#waitedMs += pauseMs
       this.#ask()
     }
@@ -55,7 +53,7 @@ export class SocketPoll {
   }
 
   pause(): void {
-    this.#isPausing = false
+    this.#pause = undefined
   }
 
   /** For good. */
