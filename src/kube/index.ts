@@ -132,6 +132,7 @@ export type {
   ObjectMeta,
   OwnerReference,
   TypeMeta,
+  Versioned,
   WatchEvent,
   WatchEventType,
 } from './objects.ts'

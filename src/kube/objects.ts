@@ -39,12 +39,17 @@ export interface ListMeta {
   remainingItemCount?: number
 }
 
+/** What can be told apart and followed through its versions, whatever else it holds. */
+export interface Versioned {
+  readonly metadata?: ObjectMeta
+}
+
 export interface KubeObject extends TypeMeta {
   metadata?: ObjectMeta
   [field: string]: unknown
 }
 
-export interface KubeList<T extends KubeObject = KubeObject> extends TypeMeta {
+export interface KubeList<T extends Versioned = KubeObject> extends TypeMeta {
   metadata: ListMeta
   items: T[]
 }

@@ -1,13 +1,13 @@
 /** What the reflector needs of events and pages to work with them; everything else in them is the reader's business. */
 import { BodyDecodeError } from '../client/body-codec.ts'
-import type { KubeList, KubeObject, WatchEvent } from '../objects.ts'
+import type { KubeList, Versioned, WatchEvent } from '../objects.ts'
 import { withExplanation } from '../status/generic-response.ts'
 import { readFailure } from '../status/read-status.ts'
 import { ApiError } from '../status/status.ts'
 import { keyOf } from './view.ts'
 
 /** The error to act on, or undefined for a usable event. */
-export function problemWithEvent({ type, object }: WatchEvent): Error | undefined {
+export function problemWithEvent({ type, object }: WatchEvent<Versioned>): Error | undefined {
   if (type === 'ERROR') {
     const failure = readFailure(object, 500)
     return failure === undefined
@@ -19,11 +19,11 @@ export function problemWithEvent({ type, object }: WatchEvent): Error | undefine
   return undefined
 }
 
-export function problemWithPage({ metadata, items }: KubeList): Error | undefined {
+export function problemWithPage({ metadata, items }: KubeList<Versioned>): Error | undefined {
   if (!metadata.continue && !metadata.resourceVersion) {
     return new BodyDecodeError('the list has no resourceVersion, so it cannot be watched from there')
   }
-  const broken = items.find((item: KubeObject) => !item.metadata?.name || !item.metadata.resourceVersion)
+  const broken = items.find((item: Versioned) => !item.metadata?.name || !item.metadata.resourceVersion)
   if (broken === undefined) return undefined
   return new BodyDecodeError(`the list has an item without name or resourceVersion: ${JSON.stringify(keyOf(broken))}`)
 }

@@ -27,7 +27,7 @@
 import { Backoff, UNREADABLE_BACKOFF } from '../../runtime/backoff.ts'
 import { systemRandom } from '../../runtime/random.ts'
 import type { ListQuery, WatchQuery } from '../client/options.ts'
-import type { KubeList, KubeObject, WatchEvent } from '../objects.ts'
+import type { KubeList, Versioned, WatchEvent } from '../objects.ts'
 import { problemWithEvent, problemWithPage } from './checks.ts'
 import { classify, type Failure } from './failure.ts'
 import type { Action, Input, Step } from './protocol.ts'
@@ -49,7 +49,7 @@ export const MIN_WATCH_LIFE_MS = 1_000
 const initialEventsEnd = 'k8s.io/initial-events-end'
 const keepReading = { changes: [], next: { do: 'read' } } as const
 
-type Phase<T extends KubeObject> =
+type Phase<T extends Versioned> =
   /** Collecting the initial events of a watch: the latest event of each object. */
   | { readonly name: 'streaming'; readonly initial: Map<string, WatchEvent<T>> }
   /** Collecting the pages of a list; `query` asks for the next one. */
@@ -59,7 +59,7 @@ type Phase<T extends KubeObject> =
   | { readonly name: 'watching'; readonly sinceMs: number; readonly fromVersion: string }
   | { readonly name: 'waiting'; readonly proceed: () => Action }
 
-export interface ReflectorCoreOptions<T extends KubeObject> {
+export interface ReflectorCoreOptions<T extends Versioned> {
   readonly selection?: Pick<ListQuery, 'labelSelector' | 'fieldSelector'>
   /** Draws from [0, 1). */
   readonly random?: () => number
@@ -69,7 +69,7 @@ export interface ReflectorCoreOptions<T extends KubeObject> {
   readonly restored?: { readonly objects: readonly T[]; readonly resourceVersion: string }
 }
 
-export class ReflectorCore<T extends KubeObject> {
+export class ReflectorCore<T extends Versioned> {
   readonly #view = new View<T>()
   readonly #selection: Pick<ListQuery, 'labelSelector' | 'fieldSelector'>
   readonly #random: () => number
@@ -258,17 +258,17 @@ export class ReflectorCore<T extends KubeObject> {
 }
 
 /** Events and pages that cannot be used are failures, whatever the phase. */
-function check<T extends KubeObject>(input: Input<T>): Input<T> {
+function check<T extends Versioned>(input: Input<T>): Input<T> {
   let error: Error | undefined
   if (input.type === 'event') error = problemWithEvent(input.event)
   if (input.type === 'page') error = problemWithPage(input.list)
   return error === undefined ? input : { type: 'failed', error }
 }
 
-function failureOf<T extends KubeObject>(input: Input<T>): Failure {
+function failureOf<T extends Versioned>(input: Input<T>): Failure {
   return classify(input.type === 'failed' ? input.error : new Error(`the watch ${input.type} too early`))
 }
 
-function versionOf({ metadata }: KubeObject): string {
+function versionOf({ metadata }: Versioned): string {
   return metadata?.resourceVersion ?? ''
 }

@@ -1,10 +1,10 @@
 /** What goes into the reflector's core and what comes out of it. */
 import type { ListQuery, WatchQuery } from '../client/options.ts'
-import type { KubeList, KubeObject, WatchEvent } from '../objects.ts'
+import type { KubeList, Versioned, WatchEvent } from '../objects.ts'
 import type { Failure } from './failure.ts'
 import type { Change } from './view.ts'
 
-export type Input<T extends KubeObject> =
+export type Input<T extends Versioned> =
   | { readonly type: 'event'; readonly event: WatchEvent<T> }
   | { readonly type: 'page'; readonly list: KubeList<T> }
   /** The server ended the watch between two events. */
@@ -22,7 +22,7 @@ export type Action =
   | { readonly do: 'list'; readonly query: ListQuery }
   | { readonly do: 'wait'; readonly delayMs: number }
 
-export interface Step<T extends KubeObject> {
+export interface Step<T extends Versioned> {
   readonly changes: readonly Change<T>[]
   /** Set when this step completed a snapshot: the view is what the server had. */
   readonly synced?: true

@@ -6,31 +6,31 @@
  */
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import type { CallOptions, ListQuery, WatchQuery } from '../client/options.ts'
-import type { KubeList, KubeObject, WatchEvent } from '../objects.ts'
+import type { KubeList, Versioned, WatchEvent } from '../objects.ts'
 import { ReflectorCore, type ReflectorCoreOptions } from './core.ts'
 import type { FailureKind } from './failure.ts'
 import type { Action, Input, Step } from './protocol.ts'
 import type { Change } from './view.ts'
 
 /** An open watch. Closing it makes a pending read end. */
-export interface WatchSource<T extends KubeObject> extends AsyncIterable<WatchEvent<T>> {
+export interface WatchSource<T extends Versioned> extends AsyncIterable<WatchEvent<T>> {
   close(): void
 }
 
 /** Where the objects come from; a `ResourceClient` is one. */
-export interface ReflectorSource<T extends KubeObject> {
+export interface ReflectorSource<T extends Versioned> {
   list(query: ListQuery, call: CallOptions): Promise<KubeList<T>>
   watch(query: WatchQuery, call: CallOptions): Promise<WatchSource<T>>
 }
 
-export type Notification<T extends KubeObject> =
+export type Notification<T extends Versioned> =
   | Change<T>
   /** The view is complete, for the first time or again after a new snapshot; its changes came before. */
   | { readonly type: 'synced' }
   /** The view stays as it is, perhaps out of date, and the reflector goes on trying. */
   | { readonly type: 'failed'; readonly kind: FailureKind; readonly error: unknown; readonly retryInMs: number }
 
-export interface ReflectorListener<T extends KubeObject> {
+export interface ReflectorListener<T extends Versioned> {
   added?(object: T): void
   updated?(object: T, previous: T): void
   deleted?(object: T, stale: boolean): void
@@ -38,11 +38,11 @@ export interface ReflectorListener<T extends KubeObject> {
   failed?(error: unknown, retryInMs: number, kind: FailureKind): void
 }
 
-export interface ReflectorOptions<T extends KubeObject> extends ReflectorCoreOptions<T> {
+export interface ReflectorOptions<T extends Versioned> extends ReflectorCoreOptions<T> {
   readonly clock?: Clock
 }
 
-export class Reflector<T extends KubeObject> {
+export class Reflector<T extends Versioned> {
   readonly #source: ReflectorSource<T>
   readonly #clock: Clock
   readonly #core: ReflectorCore<T>
@@ -77,6 +77,11 @@ export class Reflector<T extends KubeObject> {
 
   /** The same as a sequence. Ends when the signal aborts or the loop is left; a new one goes on from there. */
   async *notifications(signal: AbortSignal): AsyncGenerator<Notification<T>, void, undefined> {
+    for await (const step of this.steps(signal)) yield* announcements(step)
+  }
+
+  /** The same with all that changed at once kept together: a new snapshot is one step, and so is each event. */
+  async *steps(signal: AbortSignal): AsyncGenerator<Step<T>, void, undefined> {
     if (this.#running) throw new Error('this reflector is running already')
     this.#running = true
     const link = new Link(this.#source, this.#clock, signal)
@@ -84,7 +89,7 @@ export class Reflector<T extends KubeObject> {
       let step = this.#core.start()
       for (;;) {
         this.#synced ||= step.synced === true
-        yield* announcements(step)
+        yield step
         // What the core has taken in is told above; what it has not taken in, it will ask for again.
         if (signal.aborted) return
         const input = await link.perform(step.next, this.#core.patienceMs)
@@ -99,7 +104,7 @@ export class Reflector<T extends KubeObject> {
 }
 
 /** Performs actions one at a time and keeps the open watch between them. */
-class Link<T extends KubeObject> {
+class Link<T extends Versioned> {
   readonly #source: ReflectorSource<T>
   readonly #clock: Clock
   readonly #call: CallOptions & { readonly signal: AbortSignal }
@@ -156,7 +161,7 @@ class Link<T extends KubeObject> {
   }
 }
 
-function* announcements<T extends KubeObject>(step: Step<T>): Generator<Notification<T>, void, undefined> {
+function* announcements<T extends Versioned>(step: Step<T>): Generator<Notification<T>, void, undefined> {
   yield* step.changes
   if (step.synced === true) yield { type: 'synced' }
   if (step.failure === undefined) return
@@ -165,7 +170,7 @@ function* announcements<T extends KubeObject>(step: Step<T>): Generator<Notifica
   yield { type: 'failed', kind, error, retryInMs }
 }
 
-function tell<T extends KubeObject>(listener: ReflectorListener<T>, notification: Notification<T>): void {
+function tell<T extends Versioned>(listener: ReflectorListener<T>, notification: Notification<T>): void {
   switch (notification.type) {
     case 'added':
       listener.added?.(notification.object)

@@ -2,21 +2,21 @@
  * What the reader knows: the objects by key. Every difference between two states leaves here exactly once, as a change;
  * an object that is already known in the same version makes none.
  */
-import type { KubeObject } from '../objects.ts'
+import type { Versioned } from '../objects.ts'
 
-export type Change<T extends KubeObject> =
+export type Change<T extends Versioned> =
   | { readonly type: 'added'; readonly object: T }
   | { readonly type: 'updated'; readonly object: T; readonly previous: T }
   /** `stale` when the deletion was inferred from a new snapshot: the object may have changed before it went. */
   | { readonly type: 'deleted'; readonly object: T; readonly stale: boolean }
 
 /** `namespace/name`, or `name` for cluster-scoped objects. */
-export function keyOf({ metadata }: KubeObject): string {
+export function keyOf({ metadata }: Versioned): string {
   const name = metadata?.name ?? ''
   return metadata?.namespace ? `${metadata.namespace}/${name}` : name
 }
 
-export class View<T extends KubeObject> {
+export class View<T extends Versioned> {
   readonly #objects = new Map<string, T>()
 
   get objects(): ReadonlyMap<string, T> {
@@ -62,6 +62,6 @@ export class View<T extends KubeObject> {
   }
 }
 
-function isSameVersion(a: KubeObject, b: KubeObject): boolean {
+function isSameVersion(a: Versioned, b: Versioned): boolean {
   return a.metadata?.uid === b.metadata?.uid && a.metadata?.resourceVersion === b.metadata?.resourceVersion
 }
