@@ -4,7 +4,7 @@
  */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { readCollectionOptions } from '../../src/apiserver/core/list-options.ts'
+import { readCollectionOptions } from '../../src/kube/collection/options.ts'
 import { selectionOf } from '../../src/apiserver/core/selection.ts'
 import { routes } from '../../src/apiserver/delegation/routes.ts'
 import { Item } from '../../src/apiserver/objects/item.ts'

@@ -4,13 +4,13 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { ResponseHeaders, ResponseStream } from '../../http/server/exchange.ts'
 import { legalHeaders } from '../../http/server/legal-headers.ts'
+import { encodeBody } from '../../kube/codec/encode-body.ts'
 import { acceptsGzip, COMPRESSION_THRESHOLD_BYTES } from '../../kube/compression.ts'
 import { negotiateErrorOutput } from '../../kube/negotiation.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { MEDIA_TYPES } from '../../kube/representation.ts'
 import { toHttp } from '../../kube/status/to-http.ts'
 import type { RequestContext } from '../request/handler.ts'
-import { encodeBody } from './encode-body.ts'
 
 /** All warnings of one response together; beyond it each is cut to `MAX_CUT_WARNING_CHARACTERS`. */
 const MAX_WARNING_CHARACTERS = 4096

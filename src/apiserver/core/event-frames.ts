@@ -2,12 +2,13 @@
  * Watch events as they are sent. A change is told to all its watchers, so each frame of it is made once and kept for a
  * while; frames of all events would be a second copy of everything that is watched.
  */
+
+import { encodeJson } from '../../kube/codec/encode-body.ts'
 import { printJson } from '../../kube/codec/json.ts'
 import { encodeProtobuf } from '../../kube/codec/object-codec.ts'
 import { joinWatchEvent } from '../../kube/codec/watch-event.ts'
 import type { KubeObject, WatchEventType } from '../../kube/objects.ts'
 import { encodeLengthDelimited } from '../../kube/watch/frames.ts'
-import { encodeJson } from '../answers/encode-body.ts'
 import type { Item } from '../objects/item.ts'
 import type { OutputContext } from './output.ts'
 import type { ReadyItem, RenderAsker, Renderer } from './renderer.ts'

@@ -2,13 +2,14 @@
  * A list in the representation that a client negotiated, piece by piece: a piece is made when the one before it has been
  * taken, and others have their turns in between. Together the pieces are what would be made of the list as a whole.
  */
+
+import { type BodyForm, bodyForm, encodeJson } from '../../kube/codec/encode-body.ts'
 import { encodeProtobuf } from '../../kube/codec/object-codec.ts'
 import { envelopeAround, readEnvelope } from '../../kube/envelope.ts'
 import type { ListMeta } from '../../kube/objects.ts'
 import { notAcceptable } from '../../kube/status/request-errors.ts'
+import { tableOrder } from '../../kube/tables/table.ts'
 import type { Turns } from '../../runtime/turns.ts'
-import { type BodyForm, bodyForm, encodeJson } from '../answers/encode-body.ts'
-import { tableOrder } from '../kinds/tables/table.ts'
 import type { Item } from '../objects/item.ts'
 import { listText } from './list-text.ts'
 import { type OutputContext, objectBody } from './output.ts'

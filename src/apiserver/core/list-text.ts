@@ -2,7 +2,7 @@
  * A list in a text form, taken apart: what stands before its entries, between them and behind them. Entries are encoded some
  * at a time, inside a list of their own, and cut out of it again.
  */
-import { type BodyForm, encodeJson } from '../answers/encode-body.ts'
+import { type BodyForm, encodeJson } from '../../kube/codec/encode-body.ts'
 import { LIST_PIECE_BYTES } from './json-list.ts'
 
 /** How much JSON is indented, or made YAML of, between two looks at the time: a few milliseconds. */

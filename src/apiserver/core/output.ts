@@ -2,8 +2,9 @@
  * Items as bytes in the representation that a client negotiated. The bytes of an object are kept, so a list in JSON is a
  * matter of copying, and so is a watch event.
  */
+
+import { bodyForm } from '../../kube/codec/encode-body.ts'
 import type { Representation } from '../../kube/representation.ts'
-import { bodyForm } from '../answers/encode-body.ts'
 import type { Item } from '../objects/item.ts'
 import type { Resource } from '../objects/resource.ts'
 import type { RenderAsker, Renderer } from './renderer.ts'

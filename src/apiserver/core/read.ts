@@ -1,4 +1,7 @@
 /** Get and list: answered from memory, as of now or as of a revision that the client names. */
+
+import { formatContinueToken, parseContinueToken } from '../../kube/collection/continue-token.ts'
+import { type CollectionOptions, namedRevision } from '../../kube/collection/options.ts'
 import type { ListMeta } from '../../kube/objects.ts'
 import { tooLargeResourceVersion } from '../../kube/status/availability-errors.ts'
 import { resourceExpired } from '../../kube/status/request-errors.ts'
@@ -10,8 +13,6 @@ import { collectionPrefix, keyOf, type Resource } from '../objects/resource.ts'
 import type { RequestContext } from '../request/handler.ts'
 import type { Store } from '../storage/store.ts'
 import { CompactedError, FutureRevisionError } from '../storage/store-errors.ts'
-import { formatContinueToken, parseContinueToken } from './continue-token.ts'
-import { type CollectionOptions, namedRevision } from './list-options.ts'
 import type { ObjectCache } from './object-cache.ts'
 import { type Selection, selectionOf, selectsEverything } from './selection.ts'
 

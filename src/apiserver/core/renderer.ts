@@ -2,13 +2,14 @@
  * Items in the form that a client asked for. Small ones are worked on here and now, large ones on the thread for heavy
  * work. Methods that end in `Now` need no wait where `isReady`; whoever has many small items spares a promise for each.
  */
+
+import { type BodyForm, bodyForm, encodeBody, encodeJson } from '../../kube/codec/encode-body.ts'
 import { printJson } from '../../kube/codec/json.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Encoding } from '../../kube/representation.ts'
-import { type BodyForm, bodyForm, encodeBody, encodeJson } from '../answers/encode-body.ts'
+import { rowHead } from '../../kube/tables/table.ts'
 import { type HeavyTask, renderedOf } from '../heavy/heavy-task.ts'
 import type { HeavyWork } from '../heavy/heavy-work.ts'
-import { rowHead } from '../kinds/tables/table.ts'
 import { keepServed, knownItem, servedItem } from '../objects/conversion/served-item.ts'
 import { type Item, MAX_INLINE_OBJECT_BYTES } from '../objects/item.ts'
 import type { OutputContext } from './output.ts'

@@ -5,7 +5,7 @@
 import { printJson } from '../../kube/codec/json.ts'
 import type { ListMeta } from '../../kube/objects.ts'
 import type { Representation } from '../../kube/representation.ts'
-import { tableHead } from '../kinds/tables/table.ts'
+import { tableHead } from '../../kube/tables/table.ts'
 import type { Item } from '../objects/item.ts'
 import type { Resource } from '../objects/resource.ts'
 

@@ -3,6 +3,7 @@
  * resume. An object that enters or leaves the selection appears and disappears, whatever really happened to it.
  */
 
+import { type CollectionOptions, namedRevision } from '../../kube/collection/options.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { isTooManyRequests } from '../../kube/status/predicates.ts'
 import { resourceExpired } from '../../kube/status/request-errors.ts'
@@ -16,7 +17,6 @@ import type { Store } from '../storage/store.ts'
 import { CompactedError, FutureRevisionError, StoreUnavailableError } from '../storage/store-errors.ts'
 import type { Collection, ItemChange } from './collection.ts'
 import { type EventFrames, encodedFrame, type ItemEvent } from './event-frames.ts'
-import { type CollectionOptions, namedRevision } from './list-options.ts'
 import type { OutputContext } from './output.ts'
 import type { Selection } from './selection.ts'
 import type { WatchQueue } from './watch-queue.ts'

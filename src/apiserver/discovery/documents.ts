@@ -2,6 +2,8 @@
  * Answers the discovery paths from a source of group versions. Documents are made on first use, kept as the bytes of each
  * encoding that somebody asked for, and made again when the source has changed.
  */
+
+import { encodeBody } from '../../kube/codec/encode-body.ts'
 import { encodeMessage } from '../../kube/codec/object-codec.ts'
 import { writeEnvelope } from '../../kube/envelope.ts'
 import {
@@ -14,7 +16,6 @@ import { PLAIN_DOCUMENT } from '../../kube/negotiation-offers.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { responseContentType } from '../../kube/representation.ts'
 import { findKind } from '../../kube/schema/schema.ts'
-import { encodeBody } from '../answers/encode-body.ts'
 import { aggregatedETag, groupDiscoveryList } from './aggregated.ts'
 import { coreVersions, groupDocument, groupList, resourceList } from './legacy.ts'
 import { groupInOrder, type TieBreak, type VersionsOfGroup } from './order.ts'

@@ -2,14 +2,15 @@
  * What is sent to another thread and back: the steps of a write and large objects to be shown, as JSON. Text crosses at the
  * cost of a copy; an object would be walked on both sides.
  */
+
+import { type BodyForm, encodeJson } from '../../kube/codec/encode-body.ts'
 import { parseJson, printJson } from '../../kube/codec/json.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { requestEntityTooLarge } from '../../kube/status/request-errors.ts'
 import { ApiError, type Status } from '../../kube/status/status.ts'
-import { type BodyForm, encodeJson } from '../answers/encode-body.ts'
+import { rowHead } from '../../kube/tables/table.ts'
 import { strategyFor } from '../kinds/registry.ts'
 import type { WriteContext } from '../kinds/strategy.ts'
-import { rowHead } from '../kinds/tables/table.ts'
 import { fromStored } from '../objects/conversion/conversion.ts'
 import { checkValues, type RequestBody } from '../objects/decode-body.ts'
 import type { PatchBody } from '../objects/patch.ts'

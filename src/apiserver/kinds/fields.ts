@@ -2,13 +2,9 @@
  * Reading and completing open objects. A null is as good as an absent field, as it is for the API server; a value of
  * the wrong type reads as absent, because the codec has refused it before a strategy sees the object.
  */
-import { RawJson } from '../../kube/codec/json.ts'
+import { type Fields, isFields } from '../../kube/codec/json.ts'
 
-export type Fields = Record<string, unknown>
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawJson)
-}
+export { type Fields, isFields }
 
 /** Whether the field is there at all, whatever it holds. */
 export function has(parent: Fields | undefined, name: string): boolean {

@@ -8,10 +8,10 @@
 
 import { parseJson, printJson } from '../../kube/codec/json.ts'
 import { encodeProtobuf } from '../../kube/codec/object-codec.ts'
+import { readSelectable, selectableValue } from '../../kube/collection/selectable-fields.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
 import { valueEnd } from '../../kube/walker/json-skip.ts'
 import type { StoredEntry } from '../storage/store.ts'
-import { readSelectable, selectableValue } from './selectable-fields.ts'
 
 /** Nearly everything that clusters hold is smaller; what is larger may take longer than others should wait. */
 export const MAX_INLINE_OBJECT_BYTES = 64 * 1024

@@ -3,11 +3,12 @@
  * endpoint's address change, a running watch that would now be answered otherwise ends with 410 Expired, so that its client
  * lists anew; and so does one that is resumed with what another view has shown.
  */
+
+import { type DocumentFormat, documentFormat } from '../../kube/document-format.ts'
 import type { WireError } from '../../protobuf/wire-error.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { LineLimit } from '../../telemetry/line-limit.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { type BodyFormat, bodyFormat } from './body-format.ts'
 import { Components } from './component.ts'
 import { isReadableEncoding } from './compression.ts'
 import type { FilterEndpoint, ObjectFilter } from './filter.ts'
@@ -116,13 +117,13 @@ export class ResponseFilters {
   /** The settings of now count, not those of when the request came: a slow answer may lie between them. */
   #begin(subject: FilterSubject, head: AnswerHead): BodyFilter | undefined {
     if (head.status !== 200) return undefined
-    const format = bodyFormat(head.contentType)
+    const format = documentFormat(head.contentType)
     if (format === undefined) return this.#unread(subject, 'media-type')
     if (!isReadableEncoding(head.contentEncoding)) return this.#unread(subject, 'encoding')
     return subject.verb === 'watch' ? this.#watch(subject, head, format) : this.#whole(subject, head, format)
   }
 
-  #whole(subject: FilterSubject, head: AnswerHead, format: BodyFormat): BodyFilter {
+  #whole(subject: FilterSubject, head: AnswerHead, format: DocumentFormat): BodyFilter {
     const { metrics } = this.#options
     const view = this.#viewOf(subject)
     const filter = new WholeBodyFilter({
@@ -143,7 +144,7 @@ export class ResponseFilters {
     }
   }
 
-  #watch(subject: FilterSubject, head: AnswerHead, format: BodyFormat): BodyFilter {
+  #watch(subject: FilterSubject, head: AnswerHead, format: DocumentFormat): BodyFilter {
     const { metrics } = this.#options
     let isReported = false
     return new WatchBodyFilter({

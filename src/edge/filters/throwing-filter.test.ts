@@ -1,7 +1,7 @@
 /** A filter with a defect costs the answer it was asked about, and nothing else. */
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { bodyFormat } from './body-format.ts'
+import { documentFormat } from '../../kube/document-format.ts'
 import type { ObjectFilter } from './filter.ts'
 import type { FilterMetrics } from './filter-metrics.ts'
 import { HeldMemory } from './held-body.ts'
@@ -9,7 +9,7 @@ import { ObjectJudge } from './object-judge.ts'
 import { WatchBody } from './watch-body.ts'
 import { WholeBodyFilter } from './whole-body-filter.ts'
 
-const format = bodyFormat('application/json')
+const format = documentFormat('application/json')
 if (format === undefined) throw new Error('JSON has a format')
 const metrics = { changed: () => {}, passed: () => {}, refused: () => {} } as unknown as FilterMetrics
 const defect = new TypeError('a defect')

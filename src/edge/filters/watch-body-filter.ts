@@ -1,7 +1,7 @@
 /** Filters the answer to a watch. It is never compressed: events are small, and each has to be sent at once. */
 import type { Readable } from 'node:stream'
+import type { DocumentFormat } from '../../kube/document-format.ts'
 import type { WireError } from '../../protobuf/wire-error.ts'
-import type { BodyFormat } from './body-format.ts'
 import { decompressed } from './compression.ts'
 import type { FilterMetrics } from './filter-metrics.ts'
 import type { AnswerHead, BodyFilter, FilteredBody } from './filter-plan.ts'
@@ -10,7 +10,7 @@ import { WatchBody } from './watch-body.ts'
 
 export interface WatchBodyFilterOptions {
   readonly head: AnswerHead
-  readonly format: BodyFormat
+  readonly format: DocumentFormat
   readonly judge: ObjectJudge
   readonly metrics: FilterMetrics
   readonly undecodable: (error: WireError) => void

@@ -3,16 +3,16 @@
  * events of a streaming list, and errors pass. Of an object that is dropped the client hears that it is DELETED.
  */
 import { type Readable, Transform, type TransformCallback } from 'node:stream'
+import type { DocumentFormat } from '../../kube/document-format.ts'
 import { resourceExpired } from '../../kube/status/request-errors.ts'
 import type { DocumentWalker } from '../../kube/walker/walker.ts'
 import { WireError } from '../../protobuf/wire-error.ts'
-import type { BodyFormat } from './body-format.ts'
 import type { FilterMetrics } from './filter-metrics.ts'
 import { filterObject } from './object-body.ts'
 import type { ObjectJudge } from './object-judge.ts'
 
 export interface WatchBodyOptions {
-  readonly format: BodyFormat
+  readonly format: DocumentFormat
   readonly judge: ObjectJudge
   readonly metrics: Pick<FilterMetrics, 'passed'>
   /** Called for events that pass as they are because they could not be read. */
@@ -21,7 +21,7 @@ export interface WatchBodyOptions {
 
 export class WatchBody extends Transform {
   readonly #options: WatchBodyOptions
-  readonly #decoder: ReturnType<BodyFormat['frames']>
+  readonly #decoder: ReturnType<DocumentFormat['frames']>
   #source: Readable | undefined
   #expiry: string | undefined
 

@@ -1,11 +1,11 @@
 /** Filters the answer to a get or a list. */
 import type { Readable } from 'node:stream'
+import type { DocumentFormat } from '../../kube/document-format.ts'
 import { splitApiVersion } from '../../kube/schema/catalogue.ts'
 import { tooManyRequests } from '../../kube/status/availability-errors.ts'
 import { notFound } from '../../kube/status/resource-errors.ts'
 import type { DocumentWalker } from '../../kube/walker/walker.ts'
 import { WireError } from '../../protobuf/wire-error.ts'
-import type { BodyFormat } from './body-format.ts'
 import type { FilterMetrics } from './filter-metrics.ts'
 import type { AnswerHead, BodyFilter, FilteredBody } from './filter-plan.ts'
 import {
@@ -21,7 +21,7 @@ import type { ObjectJudge } from './object-judge.ts'
 
 export interface WholeBodyOptions {
   readonly head: AnswerHead
-  readonly format: BodyFormat
+  readonly format: DocumentFormat
   readonly judge: ObjectJudge
   /** The object that is asked for; undefined for a list. */
   readonly name: string | undefined

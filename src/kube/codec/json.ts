@@ -154,3 +154,10 @@ function checkFinite(value: number): true {
 function checkDepth(depth: number): void {
   if (depth > MAX_JSON_DEPTH) throw new WireError('too-deep', `JSON nested deeper than ${MAX_JSON_DEPTH}`)
 }
+
+/** The members of an object, whatever they hold. */
+export type Fields = Record<string, unknown>
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawJson)
+}

@@ -66,7 +66,7 @@ export interface ReflectorCoreOptions<T extends Versioned> {
   /** False for a server whose versions must not be compared; see versions.ts. */
   readonly comparableVersions?: boolean
   /** A complete view from an earlier life: the first thing is then a watch from its version, not a snapshot. */
-  readonly restored?: { readonly objects: readonly T[]; readonly resourceVersion: string }
+  readonly restored?: { readonly objects: readonly T[]; readonly resourceVersion: string } | undefined
 }
 
 export class ReflectorCore<T extends Versioned> {
@@ -108,6 +108,12 @@ export class ReflectorCore<T extends Versioned> {
   /** Also after a stop: it goes on from where it stood. */
   start(): Step<T> {
     return { changes: [], next: this.#version === '' ? this.#stream() : this.#probe() }
+  }
+
+  /** These objects and no others were there at this version, as somebody else was told. Returns what differs. */
+  adopt(objects: readonly T[], resourceVersion: string): Change<T>[] {
+    this.#version = resourceVersion
+    return this.#view.replace(objects)
   }
 
   handle(input: Input<T>, nowMs: number): Step<T> {

@@ -70,6 +70,12 @@ export class Reflector<T extends Versioned> {
     return this.#synced
   }
 
+  /** Takes a whole list that came by another way. Not while it runs: once it does, only its watch moves it. */
+  adopt(objects: readonly T[], resourceVersion: string): readonly Change<T>[] {
+    if (this.#running) throw new Error('this reflector is running already')
+    return this.#core.adopt(objects, resourceVersion)
+  }
+
   /** Runs until the signal aborts, and then returns. */
   async run(listener: ReflectorListener<T>, signal: AbortSignal): Promise<void> {
     for await (const notification of this.notifications(signal)) tell(listener, notification)

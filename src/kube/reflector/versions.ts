@@ -10,3 +10,15 @@ export function isNotNewer(version: string, known: string): boolean {
   if (!decimal.test(version) || !decimal.test(known)) return false
   return version.length === known.length ? version < known : version.length < known.length
 }
+
+/** For sorting: the earlier first. Versions that must not be compared count as equal, and stay in their order. */
+export function compareVersions(a: string, b: string): number {
+  if (a === b) return 0
+  if (isNotNewer(a, b)) return -1
+  return isNotNewer(b, a) ? 1 : 0
+}
+
+/** True when both are numbers that may be compared. */
+export function areComparable(a: string, b: string): boolean {
+  return decimal.test(a) && decimal.test(b)
+}

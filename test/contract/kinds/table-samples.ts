@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { renderTable, type Table } from '../../../src/apiserver/kinds/tables/table.ts'
+import { renderTable, type Table } from '../../../src/kube/tables/table.ts'
 import { parseJson, printJson } from '../../../src/kube/codec/json.ts'
 import type { KubeObject } from '../../../src/kube/objects.ts'
 

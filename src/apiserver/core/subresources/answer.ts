@@ -1,11 +1,12 @@
 /** Answers whose object is made for the occasion and lies in no store: a Scale, a Status, a ComponentStatus. */
+
+import { encodeBody } from '../../../kube/codec/encode-body.ts'
 import { type NegotiatedOutput, negotiateOutput } from '../../../kube/negotiation.ts'
 import { BUILT_IN_COLLECTION, BUILT_IN_OBJECT, type RouteOffer } from '../../../kube/negotiation-offers.ts'
 import type { KubeList, KubeObject } from '../../../kube/objects.ts'
 import { type Representation, responseContentType } from '../../../kube/representation.ts'
-import { encodeBody } from '../../answers/encode-body.ts'
+import { renderTable } from '../../../kube/tables/table.ts'
 import { respond } from '../../answers/respond.ts'
-import { renderTable } from '../../kinds/tables/table.ts'
 import { type ExpectedKind, inOrder } from '../../objects/decode-body.ts'
 import type { RequestContext } from '../../request/handler.ts'
 

@@ -1,11 +1,12 @@
 /** `componentstatuses`: deprecated, and still what `kubectl get cs` asks. Only what this server knows is claimed. */
+
+import { readCollectionOptions } from '../../../kube/collection/options.ts'
 import type { KubeList, KubeObject } from '../../../kube/objects.ts'
 import type { ResourceRequest } from '../../../kube/request-info.ts'
 import { matchesFields } from '../../../kube/selectors/field.ts'
 import { matchesLabels } from '../../../kube/selectors/label.ts'
 import { notFound } from '../../../kube/status/resource-errors.ts'
 import type { RequestContext } from '../../request/handler.ts'
-import { readCollectionOptions } from '../list-options.ts'
 import { Answer } from './answer.ts'
 import type { SubresourceParts } from './parts.ts'
 import { kindOf, methodNotAllowed } from './places.ts'

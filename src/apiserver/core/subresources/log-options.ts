@@ -1,9 +1,10 @@
 /** The options of `pods/log` that make no sense. */
+
+import { integerParameter } from '../../../kube/collection/query-values.ts'
 import type { RequestQuery } from '../../../kube/request-query.ts'
 import { type FieldError, forbiddenField, invalidField } from '../../../kube/status/field-error.ts'
 import { invalid } from '../../../kube/status/resource-errors.ts'
 import { NOT_NEGATIVE } from '../../kinds/checks.ts'
-import { integerParameter } from '../query-values.ts'
 
 /** API servers spell the number in refusals of log options, and write `zero` elsewhere. */
 const positive = 'must be greater than 0'

@@ -1,10 +1,11 @@
 /** `serviceaccounts/NAME/token` over HTTP. */
+
+import { encodeBody } from '../../../kube/codec/encode-body.ts'
 import { negotiateOutput } from '../../../kube/negotiation.ts'
 import { BUILT_IN_OBJECT } from '../../../kube/negotiation-offers.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { responseContentType } from '../../../kube/representation.ts'
 import type { ResourceRequest } from '../../../kube/request-info.ts'
-import { encodeBody } from '../../answers/encode-body.ts'
 import { respond } from '../../answers/respond.ts'
 import { answerTokenRequest, type TokenRequestParts } from '../../auth/tokens/token-request.ts'
 import { inOrder, readQuestion } from '../../objects/decode-body.ts'

@@ -2,6 +2,7 @@
 
 import { parseJson } from '../../../kube/codec/json.ts'
 import { decodeProtobuf } from '../../../kube/codec/object-codec.ts'
+import { flagParameter, integerParameter } from '../../../kube/collection/query-values.ts'
 import { hasEnvelope } from '../../../kube/envelope.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import type { RequestQuery } from '../../../kube/request-query.ts'
@@ -11,7 +12,6 @@ import { badRequest } from '../../../kube/status/request-errors.ts'
 import { inOrder, MAX_QUESTION_BYTES, readBodyBytes } from '../../objects/decode-body.ts'
 import { dryRunErrors, refuse } from '../../objects/write-options.ts'
 import type { RequestContext } from '../../request/handler.ts'
-import { flagParameter, integerParameter } from '../query-values.ts'
 import type { DeleteOptions } from './delete.ts'
 
 export interface ReadDeleteOptions {

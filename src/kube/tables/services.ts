@@ -1,6 +1,6 @@
 /** Services and the endpoints behind them. */
 import { isIPv6 } from 'node:net'
-import type { KubeObject } from '../../../kube/objects.ts'
+import type { KubeObject } from '../objects.ts'
 import { firstFew, labelMapColumn, NONE, textColumn, UNKNOWN, UNSET } from './common-cells.ts'
 import { AGE_COLUMN, type Cell, column, layout, NAME_COLUMN, type TableLayout } from './layout.ts'
 import { at, integerAt, listAt, optionalTextAt, textAt, textsAt } from './paths.ts'

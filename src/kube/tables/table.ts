@@ -3,10 +3,10 @@
  * A pure function of the objects and the time: ages are counted from `nowMs`.
  */
 
-import { printJson } from '../../../kube/codec/json.ts'
-import type { KubeObject, ListMeta } from '../../../kube/objects.ts'
-import { presentFields } from '../../../kube/present-fields.ts'
-import type { IncludeObject, MetaVersion } from '../../../kube/representation.ts'
+import { printJson } from '../codec/json.ts'
+import type { KubeObject, ListMeta } from '../objects.ts'
+import { presentFields } from '../present-fields.ts'
+import type { IncludeObject, MetaVersion } from '../representation.ts'
 import type { Cell, ColumnDefinition, RowCondition, TableLayout } from './layout.ts'
 import { at, textAt } from './paths.ts'
 import { layoutOfKind } from './registry.ts'

@@ -1,9 +1,9 @@
 /** An object as the bytes of a response body. */
 import { stringify } from 'yaml'
-import { parseJson, printJson } from '../../kube/codec/json.ts'
-import { encodeProtobuf } from '../../kube/codec/object-codec.ts'
-import type { KubeObject } from '../../kube/objects.ts'
-import type { Encoding } from '../../kube/representation.ts'
+import type { KubeObject } from '../objects.ts'
+import type { Encoding } from '../representation.ts'
+import { parseJson, printJson } from './json.ts'
+import { encodeProtobuf } from './object-codec.ts'
 
 /** How a body is written: compact JSON, the same with indentation, or another encoding. */
 export type BodyForm = 'compact' | 'indented' | 'yaml' | 'protobuf'

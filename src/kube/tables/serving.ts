@@ -1,5 +1,5 @@
 /** What the API server itself is configured with: aggregated APIs, fairness, storage versions; and its Status answers. */
-import type { KubeObject } from '../../../kube/objects.ts'
+import type { KubeObject } from '../objects.ts'
 import { firstFew, NONE, qualified, textColumn, UNSET } from './common-cells.ts'
 import { AGE_COLUMN, type Cell, type Column, column, layout, NAME_COLUMN, nameOf, type TableLayout } from './layout.ts'
 import { at, conditionAt, hasTrueCondition, integerAt, listAt, textAt } from './paths.ts'

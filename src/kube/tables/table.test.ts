@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { printJson } from '../../../kube/codec/json.ts'
-import type { KubeObject } from '../../../kube/objects.ts'
-import { listGroupVersions } from '../../../kube/schema/catalogue.ts'
+import { printJson } from '../codec/json.ts'
+import type { KubeObject } from '../objects.ts'
+import { listGroupVersions } from '../schema/catalogue.ts'
 import { renderTable, type TableOptions } from './table.ts'
 
 const nowMs = Date.UTC(2026, 0, 2)

@@ -1,7 +1,7 @@
 /** Values of query parameters, converted as an API server converts them. */
-import type { RequestQuery } from '../../kube/request-query.ts'
-import { parseInt64 } from '../../kube/selectors/label-requirement.ts'
-import { badRequest } from '../../kube/status/request-errors.ts'
+import type { RequestQuery } from '../request-query.ts'
+import { parseInt64 } from '../selectors/label-requirement.ts'
+import { badRequest } from '../status/request-errors.ts'
 
 /** Undefined where the parameter is missing; empty is no number. */
 export function integerParameter(query: RequestQuery, name: string): number | undefined {

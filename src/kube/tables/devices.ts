@@ -1,5 +1,5 @@
 /** Devices that pods claim, and groups of pods that are scheduled together. */
-import type { KubeObject } from '../../../kube/objects.ts'
+import type { KubeObject } from '../objects.ts'
 import { NONE, textColumn } from './common-cells.ts'
 import { humanAge } from './human-duration.ts'
 import { AGE_COLUMN, type Cell, type Column, column, layout, NAME_COLUMN, type TableLayout } from './layout.ts'

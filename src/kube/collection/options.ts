@@ -1,7 +1,7 @@
 /** The options of list, watch and deletecollection, read and checked as an API server does. */
 
-import type { ResourceRequest } from '../../kube/request-info.ts'
-import type { RequestQuery } from '../../kube/request-query.ts'
+import type { ResourceRequest } from '../request-info.ts'
+import type { RequestQuery } from '../request-query.ts'
 import {
   checkSelectableFields,
   type FieldSelector,
@@ -9,13 +9,13 @@ import {
   isEmptyFieldSelector,
   parseFieldSelector,
   requiresExactMatch,
-} from '../../kube/selectors/field.ts'
-import { type LabelSelector, parseLabelSelector } from '../../kube/selectors/label.ts'
-import { type FieldError, forbiddenField, invalidField, notSupportedField } from '../../kube/status/field-error.ts'
-import { badRequest } from '../../kube/status/request-errors.ts'
-import { invalid } from '../../kube/status/resource-errors.ts'
-import { selectableFields } from '../objects/selectable-fields.ts'
+} from '../selectors/field.ts'
+import { type LabelSelector, parseLabelSelector } from '../selectors/label.ts'
+import { type FieldError, forbiddenField, invalidField, notSupportedField } from '../status/field-error.ts'
+import { badRequest } from '../status/request-errors.ts'
+import { invalid } from '../status/resource-errors.ts'
 import { flagParameter, integerParameter } from './query-values.ts'
+import { selectableFields } from './selectable-fields.ts'
 
 /** A request for a collection, as it was read on arrival. */
 export interface CollectionReading {

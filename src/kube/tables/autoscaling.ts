@@ -2,7 +2,7 @@
  * Autoscalers and the scale of what they drive. Autoscalers are read in the shape of autoscaling/v2, in which they are
  * stored; of the old shape only the CPU target is read, for its annotations cannot restore the order of the metrics.
  */
-import type { KubeObject } from '../../../kube/objects.ts'
+import type { KubeObject } from '../objects.ts'
 import { firstFew, NONE, UNKNOWN, UNSET } from './common-cells.ts'
 import { AGE_COLUMN, type Cell, column, layout, NAME_COLUMN, nameOf, type TableLayout } from './layout.ts'
 import { at, integerAt, listAt, quantityAt, textAt } from './paths.ts'

@@ -1,5 +1,5 @@
 /** Jobs and what starts them. */
-import type { KubeObject } from '../../../kube/objects.ts'
+import type { KubeObject } from '../objects.ts'
 import { containerColumns, labelSelectorColumn, NONE, textColumn, UNSET } from './common-cells.ts'
 import { humanAge, humanDuration } from './human-duration.ts'
 import { AGE_COLUMN, type Cell, column, layout, NAME_COLUMN, type TableLayout } from './layout.ts'

@@ -1,5 +1,5 @@
 /** Who may do what, and the certificates that prove who it is. */
-import type { KubeObject } from '../../../kube/objects.ts'
+import type { KubeObject } from '../objects.ts'
 import { formatLabels, NONE, textColumn } from './common-cells.ts'
 import { humanDuration } from './human-duration.ts'
 import {

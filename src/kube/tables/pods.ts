@@ -1,5 +1,5 @@
 /** Pods and their templates. */
-import type { KubeObject } from '../../../kube/objects.ts'
+import type { KubeObject } from '../objects.ts'
 import { containerColumns, formatLabels, NONE } from './common-cells.ts'
 import { humanAge } from './human-duration.ts'
 import {

@@ -2,7 +2,7 @@
  * How one kind is laid out as a table. A column and the cell under it are one definition, so they cannot drift apart.
  * The API server always sends all columns; those with a priority are the ones kubectl shows with `-o wide`.
  */
-import type { KubeObject } from '../../../kube/objects.ts'
+import type { KubeObject } from '../objects.ts'
 import { humanAge } from './human-duration.ts'
 import { textAt, timeMsAt } from './paths.ts'
 

@@ -1,5 +1,5 @@
 /** Admission webhooks and policies. */
-import type { KubeObject } from '../../../kube/objects.ts'
+import type { KubeObject } from '../objects.ts'
 import { textColumn, UNSET } from './common-cells.ts'
 import { AGE_COLUMN, type Cell, type Column, column, layout, NAME_COLUMN, type TableLayout } from './layout.ts'
 import { at, listAt, mapAt, textAt, textsAt } from './paths.ts'

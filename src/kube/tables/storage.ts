@@ -1,5 +1,5 @@
 /** Volumes, claims, and what provisions and attaches them. */
-import type { KubeObject } from '../../../kube/objects.ts'
+import type { KubeObject } from '../objects.ts'
 import { NONE, textColumn, UNSET } from './common-cells.ts'
 import {
   AGE_COLUMN,

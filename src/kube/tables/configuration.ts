@@ -1,5 +1,5 @@
 /** What pods are configured and limited with: config maps, secrets, accounts, quotas, priorities. */
-import type { KubeObject } from '../../../kube/objects.ts'
+import type { KubeObject } from '../objects.ts'
 import { textColumn } from './common-cells.ts'
 import { AGE_COLUMN, type Cell, column, layout, NAME_COLUMN, type TableLayout } from './layout.ts'
 import { flagAt, integerAt, mapAt, quantityAt } from './paths.ts'

@@ -1,9 +1,5 @@
 /** Cells that several kinds share: labels, selectors, containers, lists that are cut short. */
-import {
-  formatLabelSelector,
-  type LabelSelectorObject,
-  labelSelectorFromObject,
-} from '../../../kube/selectors/label.ts'
+import { formatLabelSelector, type LabelSelectorObject, labelSelectorFromObject } from '../selectors/label.ts'
 import { type Column, column, wideColumn } from './layout.ts'
 import { at, listAt, mapAt, textAt } from './paths.ts'
 

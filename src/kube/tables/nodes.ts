@@ -1,5 +1,5 @@
 /** Nodes, namespaces and what runs the cluster. */
-import type { KubeObject } from '../../../kube/objects.ts'
+import type { KubeObject } from '../objects.ts'
 import { NONE, textColumn, UNKNOWN } from './common-cells.ts'
 import { AGE_COLUMN, type Cell, column, layout, NAME_COLUMN, type TableLayout, wideColumn } from './layout.ts'
 import { conditionAt, flagAt, listAt, mapAt, textAt } from './paths.ts'

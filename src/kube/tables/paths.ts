@@ -2,9 +2,10 @@
  * Looking deep into open objects: a path of field names, and a plain answer at its end. What is absent, null or of
  * another type reads as Go's zero value, so that no object, however odd, can spoil the table it stands in.
  */
-import { canonicalQuantity } from '../../../kube/codec/quantity.ts'
-import { parseTime } from '../../../kube/codec/time.ts'
-import { type Fields, isFields } from '../fields.ts'
+
+import { type Fields, isFields } from '../codec/json.ts'
+import { canonicalQuantity } from '../codec/quantity.ts'
+import { parseTime } from '../codec/time.ts'
 
 type Path = readonly string[]
 

@@ -1,5 +1,5 @@
 /** Which layout a kind has. Versions do not matter: the columns of a kind are the same in all of them. */
-import { splitApiVersion } from '../../../kube/schema/catalogue.ts'
+import { splitApiVersion } from '../schema/catalogue.ts'
 import { ACCESS_LAYOUTS } from './access.ts'
 import { ADMISSION_LAYOUTS } from './admission.ts'
 import { AUTOSCALING_LAYOUTS } from './autoscaling.ts'

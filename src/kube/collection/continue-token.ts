@@ -1,5 +1,5 @@
 /** Where the next page of a list begins: an opaque word for clients, the same as a kube-apiserver's for curious ones. */
-import { badRequest } from '../../kube/status/request-errors.ts'
+import { badRequest } from '../status/request-errors.ts'
 
 export interface ContinueToken {
   /** The revision of the snapshot; -1 when it has expired and the rest comes from the present. */

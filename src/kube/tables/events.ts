@@ -1,5 +1,5 @@
 /** Events, in the shape of the core group or of events.k8s.io: the same objects with other names for the same fields. */
-import type { KubeObject } from '../../../kube/objects.ts'
+import type { KubeObject } from '../objects.ts'
 import { humanAge } from './human-duration.ts'
 import { column, identifying, layoutOf, nameOf, type TableLayout, wideColumn } from './layout.ts'
 import { at, integerAt, textAt, timeMsAt } from './paths.ts'

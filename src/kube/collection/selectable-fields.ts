@@ -1,6 +1,6 @@
 /** The fields, besides name and namespace, that collections can be selected by. */
-import type { KubeObject } from '../../kube/objects.ts'
-import { JsonScanner } from '../../kube/walker/json-scanner.ts'
+import type { KubeObject } from '../objects.ts'
+import { JsonScanner } from '../walker/json-scanner.ts'
 
 type FieldReader = (object: KubeObject) => unknown
 

@@ -1,5 +1,5 @@
 /** Ingress, network policies and the addresses that services are given. */
-import type { KubeObject } from '../../../kube/objects.ts'
+import type { KubeObject } from '../objects.ts'
 import { NONE, qualified, selectorCell, textColumn } from './common-cells.ts'
 import { AGE_COLUMN, type Cell, column, identifying, layout, NAME_COLUMN, nameOf, type TableLayout } from './layout.ts'
 import { at, listAt, optionalTextAt, textAt, textsAt } from './paths.ts'

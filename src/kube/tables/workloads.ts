@@ -1,6 +1,6 @@
 /** What keeps pods running: deployments and their kin, and what limits the disruption of them. */
-import type { KubeObject } from '../../../kube/objects.ts'
-import { splitApiVersion } from '../../../kube/schema/catalogue.ts'
+import type { KubeObject } from '../objects.ts'
+import { splitApiVersion } from '../schema/catalogue.ts'
 import {
   containerColumns,
   formatLabels,
