@@ -1,0 +1,266 @@
+/**
+ * The edge's replica of one collection in one scope: a complete list, and while anybody reads it a watch that keeps it up to
+ * date, on the credential of one of its present readers. Without readers it rests and stays as it is. What must stay true:
+ * - Once it follows, only its watch moves it. While it rests, a newer complete list may take its place.
+ * - Its objects are what the API server had at its version, all of them.
+ */
+import type { Step } from '../../kube/reflector/protocol.ts'
+import { Reflector } from '../../kube/reflector/reflector.ts'
+import { isNotNewer } from '../../kube/reflector/versions.ts'
+import type { Change } from '../../kube/reflector/view.ts'
+import { findApiError } from '../../kube/status/predicates.ts'
+import { callAll } from '../../runtime/call-all.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+import { type CollectionScope, describeScope, scopeSelectors } from './collection-scope.ts'
+import { FeedHistory } from './feed-history.ts'
+import { FeedSource, type LearnedType, type Sponsor } from './feed-source.ts'
+import type { KeptObject } from './kept-object.ts'
+import { recordChanges } from './record-changes.ts'
+import type { CollectionType } from './representing.ts'
+
+/** A client that watches again comes within moments: so long the watch goes on without anybody to read it. */
+export const FEED_LINGER_MS = 30_000
+
+/** Someone who reads, and on whose credential the feed may be followed. */
+export interface Member {
+  readonly sponsor: Sponsor
+  /** The API server does not let it read this any more: it has to go. Not called for one that has left. */
+  lost(error: Error): void
+}
+
+/**
+ * `resting`: nobody reads. `starting`: there is a list to be had first, or again. `following`: whatever changes is told.
+ * `failing`: the watch is broken; what there is stays as it was.
+ */
+export type FeedState = 'resting' | 'starting' | 'following' | 'failing'
+
+/** What a feed had in an earlier life, or what somebody was given: complete at its version. */
+export interface KeptList {
+  readonly objects: readonly KeptObject[]
+  readonly resourceVersion: string
+}
+
+export interface FeedOptions {
+  readonly scope: CollectionScope
+  readonly upstream: Pick<Upstream, 'request'>
+  readonly restored?: KeptList | undefined
+  /** What its objects are, where that is known. */
+  readonly type?: CollectionType | undefined
+  /** Hears of all that changes, to keep it. */
+  readonly moved?: (feed: Feed, changes: readonly Change<KeptObject>[], isSnapshot: boolean) => void
+  readonly clock: Clock
+  /** Draws from [0, 1). */
+  readonly random: () => number
+  readonly logger: Logger
+}
+
+export class Feed {
+  readonly #options: FeedOptions
+  readonly #reflector: Reflector<KeptObject>
+  readonly #listeners = new Set<() => void>()
+  /** The first is the sponsor. */
+  readonly #members: Member[] = []
+  readonly history = new FeedHistory()
+  #state: FeedState = 'resting'
+  /** There until the reflector has come to rest. */
+  #run: AbortController | undefined
+  #isReachable = true
+  #cancelWait = (): void => {}
+  #lastError: Error | undefined
+  #type: CollectionType | undefined
+  /** When it was last known to be what the API server has, by the clock for durations; undefined if never in this life. */
+  #currentMs: number | undefined
+
+  constructor(options: FeedOptions) {
+    const { scope, upstream, restored, clock, random } = options
+    this.#options = options
+    this.#type = options.type
+    const source = new FeedSource({
+      scope,
+      upstream,
+      sponsor: () => this.#sponsor(),
+      learned: (type) => this.learn(type),
+      following: () => this.#enter('following'),
+    })
+    this.#reflector = new Reflector(source, { clock, random, restored, selection: scopeSelectors(scope) })
+    if (restored !== undefined) this.history.begin(restored.resourceVersion)
+  }
+
+  get scope(): CollectionScope {
+    return this.#options.scope
+  }
+
+  get state(): FeedState {
+    return this.#state
+  }
+
+  /** By `namespace/name`, or `name`. */
+  get objects(): ReadonlyMap<string, KeptObject> {
+    return this.#reflector.objects
+  }
+
+  /** At which the objects are complete; empty where they never were. */
+  get version(): string {
+    return this.#reflector.resourceVersion
+  }
+
+  get isComplete(): boolean {
+    return this.version !== ''
+  }
+
+  /** Undefined until somebody has seen one of its objects, or a list of them. */
+  get type(): CollectionType | undefined {
+    return this.#type
+  }
+
+  learn({ apiVersion, kind, listKind }: LearnedType): void {
+    if (kind === '' || (this.#type !== undefined && listKind === undefined)) return
+    this.#type = { apiVersion, kind, listKind: listKind ?? `${kind}List` }
+  }
+
+  get members(): number {
+    return this.#members.length
+  }
+
+  get lastError(): Error | undefined {
+    return this.#lastError
+  }
+
+  /** How long ago it was last known to be what the API server has; undefined if that was in an earlier life. */
+  get currentMsAgo(): number | undefined {
+    if (this.#state === 'following') return 0
+    return this.#currentMs === undefined ? undefined : this.#options.clock.monotonicMs() - this.#currentMs
+  }
+
+  /** Hears that there is more to read, or that the state is another. Returns what ends it. */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Returns what is to be called when the member leaves. */
+  join(member: Member): () => void {
+    this.#members.push(member)
+    this.#cancelWait()
+    this.#start()
+    return () => this.#leave(member)
+  }
+
+  /** `delayMs` before it asks again, so that not all feeds do at once. */
+  setReachable(isReachable: boolean, delayMs = 0): void {
+    this.#isReachable = isReachable
+    this.#cancelWait()
+    if (isReachable) this.#cancelWait = this.#options.clock.schedule(delayMs, () => this.#start())
+    else this.#stop('failing')
+  }
+
+  /** A complete list that somebody was given. False where it is of no use: the feed follows, or has a newer one. */
+  adopt({ objects, resourceVersion }: KeptList): boolean {
+    if (this.#run !== undefined || resourceVersion === '') return false
+    const before = this.version
+    if (before !== '' && isNotNewer(resourceVersion, before)) return false
+    this.#took(this.#reflector.adopt(objects, resourceVersion), true, before)
+    this.#currentMs = this.#options.clock.monotonicMs()
+    return true
+  }
+
+  /** For good. */
+  close(): void {
+    this.#cancelWait()
+    this.#members.length = 0
+    this.#stop('resting')
+    this.#listeners.clear()
+  }
+
+  #sponsor(): Sponsor {
+    const [member] = this.#members
+    if (member === undefined) throw new Error('nobody reads this feed')
+    return member.sponsor
+  }
+
+  #start(): void {
+    if (this.#run !== undefined || this.#members.length === 0 || !this.#isReachable) return
+    const run = new AbortController()
+    this.#run = run
+    this.#enter('starting')
+    void this.#follow(run)
+  }
+
+  #stop(state: FeedState): void {
+    if (this.#run === undefined) return
+    this.#run.abort(new Error('the feed stops'))
+    this.#enter(state)
+  }
+
+  /** A new run begins when the reflector has left the old one. */
+  async #follow(run: AbortController): Promise<void> {
+    const { logger, scope } = this.#options
+    let before = this.version
+    try {
+      for await (const step of this.#reflector.steps(run.signal)) {
+        this.#step(step, before)
+        before = this.version
+      }
+    } catch (error) {
+      if (!run.signal.aborted) logger.error({ err: error, feed: describeScope(scope) }, 'a feed stopped by a defect')
+    }
+    this.#run = undefined
+    this.#start()
+  }
+
+  #step({ changes, synced, failure }: Step<KeptObject>, before: string): void {
+    if (synced === true) this.#enter('following')
+    if (failure !== undefined) this.#failed(failure.error)
+    if (changes.length > 0 || before !== this.version) this.#took(changes, synced === true, before)
+  }
+
+  #took(changes: readonly Change<KeptObject>[], isSnapshot: boolean, before: string): void {
+    recordChanges(this.history, { changes, isSnapshot, before, after: this.version })
+    this.#options.moved?.(this, changes, isSnapshot)
+    this.#tell()
+  }
+
+  #failed(error: unknown): void {
+    const known = error instanceof Error ? error : new Error(String(error))
+    this.#lastError = known
+    this.#enter('failing')
+    const code = findApiError(error)?.code
+    const [sponsor] = this.#members
+    if (sponsor === undefined) this.#stop('resting')
+    else if (code === 401 || code === 403) this.#lose([sponsor], known)
+    // There is no such collection any more: whoever asks for it by itself is told so in the API server's words.
+    else if (code === 404 || code === 405) this.#lose([...this.#members], known)
+  }
+
+  #lose(members: readonly Member[], error: Error): void {
+    for (const member of members) this.#leave(member)
+    callAll(members.map((member) => () => member.lost(error)))
+  }
+
+  #leave(member: Member): void {
+    const index = this.#members.indexOf(member)
+    if (index < 0) return
+    this.#members.splice(index, 1)
+    if (this.#members.length === 0) {
+      this.#cancelWait = this.#options.clock.schedule(FEED_LINGER_MS, () => this.#stop('resting'))
+    } else if (index === 0) {
+      // What was opened with the credential of one who has gone is opened again with that of another.
+      this.#stop('starting')
+    }
+  }
+
+  #enter(state: FeedState): void {
+    const { clock } = this.#options
+    if (this.#state === 'following' || state === 'following') this.#currentMs = clock.monotonicMs()
+    if (state === 'following') this.#lastError = undefined
+    if (this.#state === state) return
+    this.#state = state
+    this.#tell()
+  }
+
+  #tell(): void {
+    callAll([...this.#listeners])
+  }
+}
