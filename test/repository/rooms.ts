@@ -60,6 +60,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     filters: [],
     upstream: [],
     feeds: ['upstream'],
+    reach: ['upstream'],
     endpoint: ['filters', 'upstream'],
     forwards: [],
     destinations: [],

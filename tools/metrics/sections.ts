@@ -14,6 +14,7 @@ import { createKonnectivityMetrics } from '../../src/edge/konnectivity/metrics.t
 import { createTokenMetrics } from '../../src/edge/kubeconfigs/token-metrics.ts'
 import { createLinkMetrics } from '../../src/edge/link/link-metrics.ts'
 import { createNatMetrics, createNetworkMetrics } from '../../src/edge/network/network-metrics.ts'
+import { createReachMetrics } from '../../src/edge/reach/reach-metrics.ts'
 import { createUpstreamMetrics } from '../../src/edge/upstream/upstream-metrics.ts'
 import { CertificateMetrics } from '../../src/hub/certificates/metrics.ts'
 import { createClaimMetrics } from '../../src/hub/claims/metrics.ts'
@@ -95,6 +96,7 @@ function edgeRegistry(): Registry {
   createNetworkMetrics(registry)
   createEndpointMetrics(registry, () => ({ connections: 0, shortRequests: 0, longRequests: 0, upgrades: 0 }))
   createUpstreamMetrics(registry, () => ({ pools: [], upgrades: 0 }))
+  createReachMetrics(registry, () => ({ state: 'offline', lastsMs: 0 }))
   createFilterMetrics(registry)
   createTokenMetrics(registry)
   createNatMetrics(registry)

@@ -33,7 +33,7 @@ export interface EdgeLinkOptions extends SessionAttemptOptions {
   readonly random: () => number
   readonly logger: Logger
   readonly metrics: LinkMetrics
-  /** Streams can be opened that could not be before, or the other way round. */
+  /** Streams can be opened that could not be before, or the other way round; or the hub turns us away, or no more. */
   readonly onChange: () => void
 }
 
@@ -169,12 +169,12 @@ export class EdgeLink {
 
   #feed(input: LinkInput): void {
     const { clock, random, onChange } = this.#options
-    const wasOpen = isOpen(this.#state)
-    const { state, outputs } = step(this.#state, input, { nowMs: clock.monotonicMs(), random })
+    const before = this.#state
+    const { state, outputs } = step(before, input, { nowMs: clock.monotonicMs(), random })
     this.#state = state
     for (const output of outputs) this.#perform(output)
     this.#scheduleAttempt()
-    if (wasOpen !== isOpen(state)) onChange()
+    if (isOpen(before) !== isOpen(state) || before.isRefused !== state.isRefused) onChange()
   }
 
   #scheduleAttempt(): void {

@@ -117,6 +117,43 @@ describe('links', () => {
     await running.stop(noTime)
   })
 
+  it('tell whether they are up, and who does not know this node any more', async () => {
+    const links = world.links()
+    const told: [boolean, string | undefined][] = []
+    const unlisten = links.onChange(() => told.push([links.isUp, links.refusal]))
+    const running = await world.started(links)
+    expect(told).toEqual([[true, undefined]])
+    world.outcome = revoked
+    world.sessions[0]!.near.destroy()
+    await settled()
+    await world.clock.advance(1)
+    expect(told.slice(1)).toEqual([
+      [false, undefined],
+      [false, 'node a was forgotten'],
+    ])
+    // A cable that is pulled then takes the link's own mind off it.
+    world.outcome = unreachable
+    world.roll = 0.999
+    await world.clock.advance(REFUSED_RETRY_MIN_MS)
+    expect(told.at(-1)).toEqual([false, undefined])
+    unlisten()
+    world.outcome = undefined
+    await world.clock.advance(REFUSED_RETRY_MIN_MS)
+    expect([links.isUp, told.length]).toEqual([true, 4])
+    await running.stop(noTime)
+  })
+
+  it('take a wrong address or an expired certificate for no refusal of the node', async () => {
+    for (const code of ['unknown-cluster', 'certificate-expired']) {
+      world = new LinkWorld()
+      world.outcome = new HubError('refusal', code, 'no', { retryable: false })
+      const links = world.links()
+      const running = await world.started(links)
+      expect([code, links.refusal, links.health().ok]).toEqual([code, undefined, false])
+      await running.stop(noTime)
+    }
+  })
+
   it('leave a hub that goes away alone while there is another', async () => {
     const links = world.links(['hub-a', 'hub-b'])
     const running = await world.started(links)

@@ -6,6 +6,7 @@
 import type { Registry } from 'prom-client'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { SafetyNet } from '../../process/safety-net.ts'
+import type { HubRefusalCode } from '../../protocol/refusals.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
 import { componentLogger, type Logger } from '../../telemetry/logger.ts'
@@ -43,6 +44,13 @@ export interface EdgeLinksOptions {
   readonly sourceAddress?: (hub: URL) => Promise<string | undefined>
 }
 
+/** Refusals that say the cluster does not know this node any more, or has given its name to another. */
+const disowningCodes: ReadonlySet<string> = new Set<HubRefusalCode>([
+  'certificate-revoked',
+  'certificate-invalid',
+  'node-mismatch',
+])
+
 interface Waiting {
   readonly wake: () => void
 }
@@ -54,6 +62,7 @@ export class EdgeLinks implements Part {
   readonly #metrics: LinkMetrics
   readonly #links: readonly EdgeLink[]
   readonly #waiting = new Set<Waiting>()
+  readonly #listeners = new Set<() => void>()
   readonly #sources = new Map<URL, string>()
 
   constructor(options: EdgeLinksOptions) {
@@ -62,8 +71,34 @@ export class EdgeLinks implements Part {
     this.#logger = componentLogger(options.logger, 'edge/link')
     this.#metrics = createLinkMetrics(registry, () => this.#numbers())
     const shared = { dial, askWhy, clock, net, random, serve, budget: new Budget(), logger: this.#logger }
-    const onChange = (): void => this.#wakeWaiting()
+    const onChange = (): void => this.#changed()
     this.#links = hubs.map((hub) => new EdgeLink({ ...shared, hub, metrics: this.#metrics, onChange }))
+  }
+
+  /** Whether streams can be opened at the moment. */
+  get isUp(): boolean {
+    return this.#openSessions().length > 0
+  }
+
+  /**
+   * What a hub said that does not take this node for who it is any more, while no hub does. An expired certificate, or a hub of
+   * another cluster, is none: that one is renewed, and this one is a wrong address.
+   */
+  get refusal(): string | undefined {
+    if (this.isUp) return undefined
+    const refused = this.#links.filter(({ isRefused }) => isRefused).map(({ lastFailure }) => lastFailure)
+    return refused.find((failure) => failure !== undefined && disowningCodes.has(failure.code))?.message
+  }
+
+  /** Since when and why no stream can be opened. */
+  get whyDown(): string {
+    return this.#noRoute().message
+  }
+
+  /** Called whenever one of these may have changed. Returns what ends it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   get status(): readonly LinkStatus[] {
@@ -170,6 +205,12 @@ export class EdgeLinks implements Part {
       signal?.addEventListener('abort', onAbort, { once: true })
       this.#waiting.add(waiting)
     })
+  }
+
+  #changed(): void {
+    this.#wakeWaiting()
+    const guard = this.#options.net.guard('session', () => {})
+    for (const listener of [...this.#listeners]) guard(listener)
   }
 
   #wakeWaiting(): void {
