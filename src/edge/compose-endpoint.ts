@@ -13,6 +13,7 @@ import { type Health, unhealthy } from '../telemetry/health.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import { NodeCertificates, type NodeCertificatesStatus } from './certificates/node-certificates.ts'
 import { composeGuides, type GuideStatus } from './compose-guides.ts'
+import { composeReplica } from './compose-replica.ts'
 import { Endpoint, type EndpointStatus } from './endpoint/endpoint.ts'
 import type { FilterEndpoint } from './filters/filter.ts'
 import { createFilterMetrics } from './filters/filter-metrics.ts'
@@ -108,6 +109,21 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
     net,
     registry,
   })
+  const {
+    replica,
+    readers,
+    parts: replicaParts,
+  } = composeReplica({
+    node: options.node,
+    upstream,
+    links,
+    hasNodePair: () => certificates.client() !== undefined,
+    clock,
+    random: options.random,
+    logger,
+    net,
+    registry,
+  })
   const served = (): FilterEndpoint | undefined => openAt(endpoint, settings.addresses[0])
   const guides = composeGuides({
     node: options.node,
@@ -139,6 +155,8 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
         nodeCertificate: () => certificates.client()?.chain[0],
         kubernetesCas: () => cluster.kubernetesCa,
         upstream,
+        replica,
+        identify: (token, hash) => readers.nameOf(token, hash),
         filters,
         onRejected: guides.rejected,
         onOpen: () => {
@@ -156,7 +174,7 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
   }
   return {
     // The way up and what the run before has left before the ports, and after them what names the port.
-    parts: [certificates, upstream, viewFile, ports, ...guides.parts],
+    parts: [certificates, upstream, ...replicaParts, viewFile, ports, ...guides.parts],
     health,
     kubeProxyTokenHealth: guides.tokenHealth,
     status: () => {

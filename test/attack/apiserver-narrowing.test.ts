@@ -4,12 +4,12 @@
  */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { readCollectionOptions } from '../../src/kube/collection/options.ts'
 import { selectionOf } from '../../src/apiserver/core/selection.ts'
 import { routes } from '../../src/apiserver/delegation/routes.ts'
 import { Item } from '../../src/apiserver/objects/item.ts'
 import { collectionPrefix, storedResource } from '../../src/apiserver/objects/resource.ts'
 import type { RequestContext } from '../../src/apiserver/request/handler.ts'
+import { readCollectionOptions } from '../../src/kube/collection/options.ts'
 import { type ResourceRequest, readRequest } from '../../src/kube/request-info.ts'
 import { matchesFields, parseFieldSelector } from '../../src/kube/selectors/field.ts'
 import { ApiError } from '../../src/kube/status/status.ts'

@@ -18,6 +18,7 @@ import { MemoryStore } from '../../src/apiserver/storage/memory-store.ts'
 import { Endpoint, type EndpointOptions } from '../../src/edge/endpoint/endpoint.ts'
 import { createFilterMetrics } from '../../src/edge/filters/filter-metrics.ts'
 import { ResponseFilters } from '../../src/edge/filters/response-filters.ts'
+import { TokenReviews } from '../../src/edge/readers/token-review.ts'
 import { PooledUpstream } from '../../src/edge/upstream/pooled-upstream.ts'
 import { certificatePem } from '../../src/identity/certificate.ts'
 import type { DistinguishedName } from '../../src/identity/distinguished-name.ts'
@@ -229,6 +230,7 @@ async function theEndpoint(api: URL, pki: Pki, nodePair: CertificatePair, wishes
     clock: systemClock,
     logger,
   })
+  const reviews = new TokenReviews({ upstream, clock: systemClock, signal: new AbortController().signal })
   const endpoint = new Endpoint({
     net: loudNet(),
     ...shared,
@@ -240,6 +242,7 @@ async function theEndpoint(api: URL, pki: Pki, nodePair: CertificatePair, wishes
     kubernetesCas: () => trust,
     upstream,
     filters,
+    identify: (token, hash) => reviews.userOf(token, hash),
     ...wishes,
   })
   return { endpoint, upstream }

@@ -131,6 +131,7 @@ export async function startEndpoint(options: Partial<EndpointOptions> = {}): Pro
     kubernetesCas: () => trust,
     upstream,
     filters: { choose: () => Promise.resolve(undefined) },
+    identify: () => Promise.resolve(undefined),
     clock: systemClock,
     logger: pino({ level: 'silent' }),
     registry,

@@ -19,10 +19,9 @@ import { AcceptedTokens } from './accepted-tokens.ts'
 import { CallerLimits } from './caller-limits.ts'
 import { ClientCertificates } from './client-certificate.ts'
 import { createEndpointMetrics, type EndpointMetrics } from './endpoint-metrics.ts'
-import type { FilterChoice } from './forward-exchange.ts'
+import type { AnswerChoice, FilterChoice, Identify } from './forward-exchange.ts'
 import { MAX_BODY_MS } from './request-progress.ts'
 import { RequestService } from './request-service.ts'
-import { TokenReviews } from './token-review.ts'
 
 /** An address may come later than we do, or come back; it is tried again this often. */
 export const LISTEN_RETRY_MS = 5_000
@@ -45,6 +44,9 @@ export interface EndpointOptions {
   /** CAs of the cluster; a changed bundle is a new list. */
   readonly kubernetesCas: () => readonly Certificate[]
   readonly upstream: Upstream
+  /** Absent: every request goes up. */
+  readonly replica?: AnswerChoice | undefined
+  readonly identify: Identify
   readonly filters: FilterChoice
   /** Fewer than the default, for tests. */
   readonly maxConnectionsPerAddress?: number
@@ -96,7 +98,7 @@ export class Endpoint implements Part {
   #opening: Promise<void> = Promise.resolve()
 
   constructor(options: EndpointOptions) {
-    const { clock, upstream, registry, node } = options
+    const { clock, registry, node } = options
     this.#options = options
     this.#logger = componentLogger(options.logger, 'endpoint')
     this.#places = options.addresses.map((host) => ({
@@ -118,7 +120,6 @@ export class Endpoint implements Part {
       certificates: new ClientCertificates(certificates),
       accepted: new AcceptedTokens(clock),
       limits: this.#limits,
-      reviews: new TokenReviews({ upstream, clock, signal: this.#ended.signal }),
       metrics: this.#metrics,
     })
   }

@@ -8,6 +8,7 @@ import type { RequestBody } from '../../http/body/streamed-body.ts'
 import type { ResponseHeaders, StreamingExchange } from '../../http/server/exchange.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { FilterPlan, FilterRequest } from '../filters/filter-plan.ts'
+import type { ReplicaRequest } from '../replica/replica-request.ts'
 import { answerSource } from '../upstream/answer-source.ts'
 import type { Upstream, UpstreamAnswer } from '../upstream/upstream.ts'
 import { answerError, requestStalled } from './own-answers.ts'
@@ -16,17 +17,26 @@ import { clientHeaders, upstreamHeaders, upstreamTrailers } from './request-head
 import { REQUEST_STALL_MS, whenStalled } from './request-progress.ts'
 import type { RequestRecord } from './request-record.ts'
 import { readyAnswer, send } from './send-answer.ts'
-import type { TokenReviews } from './token-review.ts'
 
 /** Which filters an answer goes through; `src/edge/filters` has the real one. */
 export interface FilterChoice {
   choose(request: FilterRequest): Promise<FilterPlan | undefined>
 }
 
+/** The verified user name of a token; undefined where it is unknown. */
+export type Identify = (token: string, hash: string) => Promise<string | undefined>
+
+/** What may answer in place of the API server; `src/edge/replica` has the real one. */
+export interface AnswerChoice {
+  answer(request: ReplicaRequest): Promise<UpstreamAnswer>
+}
+
 export interface ForwardOptions {
   readonly upstream: Upstream
+  /** Absent: every request goes up. */
+  readonly replica?: AnswerChoice | undefined
   readonly filters: FilterChoice
-  readonly reviews: TokenReviews
+  readonly identify: Identify
   readonly clock: Clock
   /** Called with each answer of the API server, before it is passed on. */
   readonly judged: (entry: Entry, exchange: StreamingExchange, record: RequestRecord, status: number) => void
@@ -43,17 +53,21 @@ export async function forwardExchange(
   const body = exchange.body()
   const unwatch = body === undefined ? undefined : watchBody(body, exchange, entry, record, options.clock)
   try {
-    const answer = await options.upstream.request({
-      pool: entry.pool,
-      method: exchange.method,
-      target: exchange.target,
-      headers: upstreamHeaders(exchange.headers, { plainAnswer: plan !== undefined, peer: exchange.peer }),
-      body,
-      trailers:
-        body === undefined || !exchange.headers.get('trailer') ? undefined : () => upstreamTrailers(body.trailers()),
-      signal: exchange.ending,
-    })
-    options.judged(entry, exchange, record, answer.status)
+    const up = async (): Promise<UpstreamAnswer> => {
+      const answer = await options.upstream.request({
+        pool: entry.pool,
+        method: exchange.method,
+        target: exchange.target,
+        headers: upstreamHeaders(exchange.headers, { plainAnswer: plan !== undefined, peer: exchange.peer }),
+        body,
+        trailers:
+          body === undefined || !exchange.headers.get('trailer') ? undefined : () => upstreamTrailers(body.trailers()),
+        signal: exchange.ending,
+      })
+      options.judged(entry, exchange, record, answer.status)
+      return answer
+    }
+    const answer = await (options.replica?.answer(replicaRequest(exchange, entry, up)) ?? up())
     await passOn(answer, plan, exchange, record)
   } catch (error) {
     unwatch?.()
@@ -61,12 +75,21 @@ export async function forwardExchange(
   }
 }
 
+function replicaRequest(
+  { method, headers, ending: signal }: StreamingExchange,
+  { info, query, caller, pool }: Entry,
+  up: ReplicaRequest['up'],
+): ReplicaRequest {
+  const { token, hash: tokenHash } = caller.kind === 'token' ? caller : { token: undefined, hash: '' }
+  return { method, info, query, headers, reader: { kind: caller.kind, pool, token, tokenHash }, signal, up }
+}
+
 const filteredVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
 
 async function choosePlan(
   { method, headers }: StreamingExchange,
   { info, query, caller, key }: Entry,
-  { filters, reviews }: ForwardOptions,
+  { filters, identify }: ForwardOptions,
 ): Promise<FilterPlan | undefined> {
   if (method !== 'GET' || info?.kind !== 'resource' || !filteredVerbs.has(info.verb)) return undefined
   return await filters.choose({
@@ -76,7 +99,7 @@ async function choosePlan(
     caller: caller.kind === 'token' ? caller.hash : key.name,
     isNode: caller.kind === 'node',
     userAgent: headers.get('user-agent') ?? '',
-    identify: async () => (caller.kind === 'token' ? await reviews.userOf(caller.token, caller.hash) : undefined),
+    identify: async () => (caller.kind === 'token' ? await identify(caller.token, caller.hash) : undefined),
   })
 }
 

@@ -12,19 +12,26 @@ import { type AcceptedTokens, showsAcceptance } from './accepted-tokens.ts'
 import type { CallerLimits, RequestKind, Ticket } from './caller-limits.ts'
 import type { ClientCertificates } from './client-certificate.ts'
 import type { EndpointMetrics } from './endpoint-metrics.ts'
-import { type FilterChoice, type ForwardOptions, forwardExchange } from './forward-exchange.ts'
+import {
+  type AnswerChoice,
+  type FilterChoice,
+  type ForwardOptions,
+  forwardExchange,
+  type Identify,
+} from './forward-exchange.ts'
 import { type ForwardUpgradeOptions, forwardUpgrade } from './forward-upgrade.ts'
 import { answerError, limitFailure, upstreamFailure } from './own-answers.ts'
 import { type Entry, enter, unprovenKey } from './request-entry.ts'
 import { RequestRecord } from './request-record.ts'
-import type { TokenReviews } from './token-review.ts'
 
 export interface RequestServiceOptions {
   readonly certificates: ClientCertificates
   readonly accepted: AcceptedTokens
   readonly limits: CallerLimits
-  readonly reviews: TokenReviews
+  readonly identify: Identify
   readonly upstream: Upstream
+  /** Absent: every request goes up. */
+  readonly replica?: AnswerChoice | undefined
   readonly filters: FilterChoice
   readonly metrics: EndpointMetrics
   /** Hears the hash of every token that the API server does not take. */

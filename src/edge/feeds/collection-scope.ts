@@ -43,7 +43,9 @@ type ScopeParts = Omit<CollectionScope, 'key' | 'labels' | 'fields'> & {
 /** Of a list or a watch. Throws an ApiError for selectors that cannot be read. */
 export function scopeOf(info: ResourceRequest, owner = ''): CollectionScope {
   const named = info.isWatchPath && info.name !== '' ? `metadata.name=${escapeFieldValue(info.name)}` : ''
-  return scopeFrom({ ...info, fieldSelector: named || info.fieldSelector, owner })
+  // Of the resource `namespaces` itself the path says its name there.
+  const namespace = info.isInNamespace ? info.namespace : ''
+  return scopeFrom({ ...info, namespace, fieldSelector: named || info.fieldSelector, owner })
 }
 
 /** From what was written down of one. */

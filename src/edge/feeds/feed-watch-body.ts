@@ -19,7 +19,8 @@ const WATCH_BUFFER_BYTES = 64 * 1024
 
 export interface FeedWatchOptions {
   readonly feed: Feed
-  readonly cursor: FeedCursor
+  /** Undefined where the feed does not reach back to where the reader wants to begin. */
+  readonly cursor: FeedCursor | undefined
   /** Told first, as ADDED. */
   readonly initial?: readonly KeptObject[] | undefined
   /** Whether the end of those is to be told. */
@@ -92,8 +93,9 @@ export class FeedWatchBody extends Readable {
 
   /** False where the reader has enough, or there is no more. */
   #pushNext(): boolean {
-    if (!this.#isInitialDone) return this.#pushInitial()
     const { cursor, selection } = this.#options
+    if (cursor === undefined) return this.#expire()
+    if (!this.#isInitialDone) return this.#pushInitial()
     for (;;) {
       const change = cursor.next()
       if (change === 'gone') return this.#expire()
@@ -140,9 +142,9 @@ export class FeedWatchBody extends Readable {
 
   /** Only where everything up to the feed's version has been told. */
   #bookmark(): void {
-    const { version } = this.#options.cursor
+    const version = this.#options.cursor?.version ?? ''
     this.#wantsBookmark = false
-    if (version === this.#bookmarked) return
+    if (version === '' || version === this.#bookmarked) return
     this.#bookmarked = version
     this.push(bookmarkFrame(version, this.#options.output))
   }

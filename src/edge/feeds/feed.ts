@@ -42,10 +42,15 @@ export interface KeptList {
   readonly resourceVersion: string
 }
 
+export interface RestoredList extends KeptList {
+  /** The date at which it was last known to be what the API server has. */
+  readonly currentAtMs: number
+}
+
 export interface FeedOptions {
   readonly scope: CollectionScope
   readonly upstream: Pick<Upstream, 'request'>
-  readonly restored?: KeptList | undefined
+  readonly restored?: RestoredList | undefined
   /** What its objects are, where that is known. */
   readonly type?: CollectionType | undefined
   /** Hears of all that changes, to keep it. */
@@ -70,13 +75,13 @@ export class Feed {
   #cancelWait = (): void => {}
   #lastError: Error | undefined
   #type: CollectionType | undefined
-  /** When it was last known to be what the API server has, by the clock for durations; undefined if never in this life. */
-  #currentMs: number | undefined
+  #currentAtMs: number
 
   constructor(options: FeedOptions) {
     const { scope, upstream, restored, clock, random } = options
     this.#options = options
     this.#type = options.type
+    this.#currentAtMs = restored?.currentAtMs ?? 0
     const source = new FeedSource({
       scope,
       upstream,
@@ -128,10 +133,9 @@ export class Feed {
     return this.#lastError
   }
 
-  /** How long ago it was last known to be what the API server has; undefined if that was in an earlier life. */
-  get currentMsAgo(): number | undefined {
-    if (this.#state === 'following') return 0
-    return this.#currentMs === undefined ? undefined : this.#options.clock.monotonicMs() - this.#currentMs
+  /** The date at which it was last known to be what the API server has. */
+  get currentAtMs(): number {
+    return this.#state === 'following' ? this.#options.clock.nowMs() : this.#currentAtMs
   }
 
   /** Hears that there is more to read, or that the state is another. Returns what ends it. */
@@ -162,7 +166,7 @@ export class Feed {
     const before = this.version
     if (before !== '' && isNotNewer(resourceVersion, before)) return false
     this.#took(this.#reflector.adopt(objects, resourceVersion), true, before)
-    this.#currentMs = this.#options.clock.monotonicMs()
+    this.#currentAtMs = this.#options.clock.nowMs()
     return true
   }
 
@@ -253,7 +257,7 @@ export class Feed {
 
   #enter(state: FeedState): void {
     const { clock } = this.#options
-    if (this.#state === 'following' || state === 'following') this.#currentMs = clock.monotonicMs()
+    if (this.#state === 'following' || state === 'following') this.#currentAtMs = clock.nowMs()
     if (state === 'following') this.#lastError = undefined
     if (this.#state === state) return
     this.#state = state

@@ -34,6 +34,8 @@ export interface UpstreamAnswer {
   readonly headers: HeaderPairs
   /** Fails with an `UpstreamError` where the answer is cut off. Whoever does not read it to its end destroys it. */
   readonly body: Readable
+  /** Made on this node: it says nothing about what the API server thinks of the caller. */
+  readonly isLocal?: true
   /** What `body` is made from, where it can be had in its place: for whoever only passes it on. One of both, never both. */
   readonly source?: ByteSource
   /** Complete once `body` has ended. */

@@ -2,13 +2,8 @@ import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../runtime/clock.ts'
 import { type UpstreamAnswer, UpstreamError, type UpstreamRequest } from '../upstream/upstream.ts'
-import {
-  MAX_TOKEN_REVIEW_BYTES,
-  MAX_TOKEN_REVIEWS,
-  TOKEN_REVIEW_MS,
-  TOKEN_REVIEW_TIMEOUT_MS,
-  TokenReviews,
-} from './token-review.ts'
+import { MAX_REVIEW_BYTES, REVIEW_TIMEOUT_MS } from './review-request.ts'
+import { MAX_TOKEN_REVIEWS, TOKEN_REVIEW_MS, TokenReviews } from './token-review.ts'
 
 function world() {
   const clock = new ManualClock()
@@ -70,7 +65,7 @@ describe('TokenReviews', () => {
   it.each([
     ['a refusal', () => ({ status: 403, text: '{}' })],
     ['an answer that is none', () => ({ status: 201, text: '<html>' })],
-    ['an answer without end', () => ({ status: 201, text: ' '.repeat(MAX_TOKEN_REVIEW_BYTES + 1) })],
+    ['an answer without end', () => ({ status: 201, text: ' '.repeat(MAX_REVIEW_BYTES + 1) })],
     [
       'no link',
       () => {
@@ -91,7 +86,7 @@ describe('TokenReviews', () => {
     const { clock, asked, reviews, server } = world()
     server.isSilent = true
     const user = reviews.userOf('t', 'h')
-    await clock.advance(TOKEN_REVIEW_TIMEOUT_MS)
+    await clock.advance(REVIEW_TIMEOUT_MS)
     expect(await user).toBeUndefined()
     server.isSilent = false
     expect([await reviews.userOf('t', 'h'), asked.length, clock.pending]).toEqual(['jane', 2, 0])

@@ -1,0 +1,122 @@
+/**
+ * Who readers are and what they may: asked of the API server while it can be, and of what it said last while it cannot. Online a
+ * denial is never answered from here: whoever is denied asks the API server itself.
+ */
+import type { PoolName } from '../upstream/upstream.ts'
+import type { AccessReviews, Answer } from './access-reviews.ts'
+import { type Identity, nodeIdentity } from './identity.ts'
+import type { TokenReviews } from './token-review.ts'
+import type { Access, Verdict, Verdicts } from './verdicts.ts'
+
+/** More than a node has pods; beyond, the one used least recently is found out anew. */
+export const MAX_KNOWN_IDENTITIES = 4_096
+
+export interface Reader {
+  readonly kind: 'node' | 'token' | 'anonymous'
+  /** By which connections the reader's own requests go up. */
+  readonly pool: PoolName
+  /** Never kept longer than the reader's request. */
+  readonly token: string | undefined
+  /** By which the token is remembered; empty where there is none. */
+  readonly tokenHash: string
+}
+
+/** The header that the reader's own requests carry. */
+export function authorizationOf({ token }: Reader): string | undefined {
+  return token === undefined ? undefined : `Bearer ${token}`
+}
+
+/** What is known of a token without the API server. */
+export type Recognised =
+  | { readonly kind: 'known'; readonly identity: Identity }
+  /** It is nobody's, or nobody's any more: 401. */
+  | { readonly kind: 'rejected'; readonly why: string }
+  /** It may be good; here nobody can tell: 503. */
+  | { readonly kind: 'unknown'; readonly why: string }
+
+export interface ReadersOptions {
+  readonly node: string
+  readonly reviews: TokenReviews
+  readonly access: AccessReviews
+  readonly verdicts: Verdicts
+  /** Recognises tokens by what is kept, where their identity is not in memory. */
+  readonly recognise?: (token: string, hash: string) => Promise<Recognised>
+}
+
+export class Readers {
+  readonly #options: ReadersOptions
+  readonly #node: Identity
+  /** Of tokens that the API server has accepted, by their hash. Those used last stand last. */
+  readonly #identities = new Map<string, Identity>()
+
+  constructor(options: ReadersOptions) {
+    this.#options = options
+    this.#node = nodeIdentity(options.node)
+  }
+
+  /** Undefined where the API server does not say. */
+  async identify(reader: Reader): Promise<Identity | undefined> {
+    if (reader.kind === 'node') return this.#node
+    if (reader.token === undefined) return undefined
+    const identity = await this.#options.reviews.identityOf(reader.token, reader.tokenHash)
+    if (identity !== undefined) this.#remember(reader.tokenHash, identity)
+    return identity
+  }
+
+  /** The name of a token's owner, by whoever can be asked; undefined where nobody knows. */
+  async nameOf(token: string, tokenHash: string): Promise<string | undefined> {
+    const reader: Reader = { kind: 'token', pool: 'token', token, tokenHash }
+    const online = await this.identify(reader)
+    if (online !== undefined) return online.user.username
+    const recognised = await this.recognise(reader)
+    return recognised.kind === 'known' ? recognised.identity.user.username : undefined
+  }
+
+  /** Who it is, if the API server says that it may; both are asked at once. */
+  async admit(reader: Reader, access: Access): Promise<Identity | undefined> {
+    const [identity, verdict] = await Promise.all([this.identify(reader), this.review(reader, access)])
+    if (identity === undefined) return undefined
+    if (verdict === 'allowed' || verdict === 'denied') this.#options.verdicts.learn(identity.key, access, verdict)
+    return verdict === 'allowed' ? identity : undefined
+  }
+
+  review(reader: Reader, access: Access): Promise<Answer | undefined> {
+    const asker = { pool: reader.pool, authorization: authorizationOf(reader), asker: reader.tokenHash || reader.kind }
+    return this.#options.access.may(asker, access)
+  }
+
+  /** What the API server's own answer to a request of this reader says about its rights. */
+  async learn(reader: Reader, access: Access, status: number): Promise<void> {
+    if (status === 401) this.#identities.delete(reader.tokenHash)
+    if (status !== 200 && status !== 403) return
+    const identity = this.#known(reader) ?? (await this.identify(reader))
+    if (identity !== undefined)
+      this.#options.verdicts.learn(identity.key, access, status === 200 ? 'allowed' : 'denied')
+  }
+
+  /** Who it is, without the API server. */
+  async recognise(reader: Reader): Promise<Recognised> {
+    const known = this.#known(reader)
+    const { recognise } = this.#options
+    if (reader.kind === 'node' && known !== undefined) return { kind: 'known', identity: known }
+    if (reader.token === undefined) return { kind: 'unknown', why: 'the request has no credential' }
+    if (recognise !== undefined) return await recognise(reader.token, reader.tokenHash)
+    if (known !== undefined) return { kind: 'known', identity: known }
+    return { kind: 'unknown', why: 'this token was never seen here' }
+  }
+
+  verdictOf(identity: Identity, access: Access): Verdict | undefined {
+    return this.#options.verdicts.find(identity.key, access)
+  }
+
+  #known(reader: Reader): Identity | undefined {
+    return reader.kind === 'node' ? this.#node : this.#identities.get(reader.tokenHash)
+  }
+
+  #remember(hash: string, identity: Identity): void {
+    this.#identities.delete(hash)
+    this.#identities.set(hash, identity)
+    const [oldest] = this.#identities.keys()
+    if (oldest !== undefined && this.#identities.size > MAX_KNOWN_IDENTITIES) this.#identities.delete(oldest)
+  }
+}

@@ -1,0 +1,87 @@
+/** Answers that are made on this node, from what the feeds have. */
+import { Readable } from 'node:stream'
+import { formatContinueToken, parseContinueToken } from '../../kube/collection/continue-token.ts'
+import type { ListMeta } from '../../kube/objects.ts'
+import { isNotNewer } from '../../kube/reflector/versions.ts'
+import { responseContentType } from '../../kube/representation.ts'
+import { tooLargeResourceVersion } from '../../kube/status/availability-errors.ts'
+import { resourceExpired } from '../../kube/status/request-errors.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Feed } from '../feeds/feed.ts'
+import type { KeptObject } from '../feeds/kept-object.ts'
+import { type CollectionType, listPieces, type Output, objectBody } from '../feeds/representing.ts'
+import type { Selection } from '../feeds/selection.ts'
+import type { HeaderPairs, UpstreamAnswer } from '../upstream/upstream.ts'
+import type { CollectionRead, ObjectRead, Reading } from './reading.ts'
+
+export function answerOf(body: Readable, contentType: string, warning?: string): UpstreamAnswer {
+  const warnings: HeaderPairs = warning === undefined ? [] : [['warning', warning]]
+  const headers: HeaderPairs = [['content-type', contentType], ['cache-control', 'no-cache, private'], ...warnings]
+  return { status: 200, headers, body, trailers: () => [], isLocal: true }
+}
+
+export function outputOf({ output }: Reading, type: CollectionType, clock: Clock): Output {
+  return { type, representation: output.representation, pretty: output.pretty, nowMs: clock.nowMs() }
+}
+
+/** One object. Throws an InexactError where it cannot be shown as it was asked for. */
+export function objectAnswer(object: KeptObject, output: Output, warning?: string): UpstreamAnswer {
+  const body = Readable.from([objectBody(object, output)])
+  return answerOf(body, responseContentType(output.representation, { stream: false }), warning)
+}
+
+/** A list, or the page of one that was asked for. Throws an ApiError, or an InexactError. */
+export function listAnswer(
+  feed: Feed,
+  { options }: CollectionRead,
+  selection: Selection,
+  output: Output,
+  warning?: string,
+): UpstreamAnswer {
+  checkVersion(feed, options)
+  const selected = sortedObjects(feed).filter(([, object]) => selection(object))
+  const { page, metadata } = pageOf(selected, feed.version, options)
+  const body = Readable.from(listPieces(page, metadata, output), { objectMode: false })
+  return answerOf(body, responseContentType(output.representation, { stream: false }), warning)
+}
+
+type Keyed = readonly [key: string, object: KeptObject]
+
+/** In the order in which API servers list: by namespace, then by name. */
+export function sortedObjects(feed: Feed): Keyed[] {
+  return [...feed.objects].toSorted(([a], [b]) => (a < b ? -1 : 1))
+}
+
+function checkVersion({ version }: Feed, { resourceVersion, resourceVersionMatch }: CollectionRead['options']): void {
+  if (resourceVersion === '' || resourceVersion === '0' || resourceVersion === version) return
+  if (!isNotNewer(resourceVersion, version)) throw tooLargeResourceVersion(resourceVersion, version)
+  if (resourceVersionMatch === 'Exact')
+    throw resourceExpired(`the resource version ${resourceVersion} is not kept here; there is ${version}`)
+}
+
+function pageOf(
+  selected: readonly Keyed[],
+  version: string,
+  { limit, continueToken }: CollectionRead['options'],
+): { page: KeptObject[]; metadata: ListMeta } {
+  const rest = continueToken === '' ? selected : restAfter(selected, version, continueToken)
+  const objects = rest.map(([, object]) => object)
+  if (limit <= 0 || rest.length <= limit) return { page: objects, metadata: { resourceVersion: version } }
+  const [lastKey = ''] = rest[limit - 1] ?? []
+  const next = formatContinueToken({ revision: Number(version), lastKey })
+  const metadata = { resourceVersion: version, continue: next, remainingItemCount: rest.length - limit }
+  return { page: objects.slice(0, limit), metadata }
+}
+
+/** The pages of one list are all of one version: what was begun at the API server, or before a change, begins anew. */
+function restAfter(selected: readonly Keyed[], version: string, token: string): readonly Keyed[] {
+  const { revision, lastKey } = parseContinueToken(token)
+  if (String(revision) !== version)
+    throw resourceExpired(`the list that this continues is not kept here; there is one of version ${version}`)
+  return selected.filter(([key]) => key > lastKey)
+}
+
+/** What a client asks for by a read of one object. */
+export function findObject(feed: Feed, { info }: ObjectRead): KeptObject | undefined {
+  return feed.objects.get(info.isInNamespace ? `${info.namespace}/${info.name}` : info.name)
+}

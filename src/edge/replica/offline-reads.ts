@@ -1,0 +1,143 @@
+/**
+ * Reads while the API server cannot be reached: what was kept, to those who were last known to be allowed to have it, with a
+ * warning that says since when it may be out of date. What is not known is never made up: no empty list for what was never
+ * seen, no 404 but from a complete list, and 503 for whoever nothing is known about.
+ */
+import { accessDenied } from '../../kube/status/access-denied.ts'
+import { serviceUnavailable } from '../../kube/status/availability-errors.ts'
+import { unauthorized } from '../../kube/status/request-errors.ts'
+import { notFound } from '../../kube/status/resource-errors.ts'
+import type { ApiError } from '../../kube/status/status.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { type CollectionScope, describeScope, scopeFrom, writeScope } from '../feeds/collection-scope.ts'
+import type { Feed } from '../feeds/feed.ts'
+import { cursorAfter, cursorAtEnd } from '../feeds/feed-cursor.ts'
+import type { Feeds } from '../feeds/feeds.ts'
+import { type CollectionType, InexactError } from '../feeds/representing.ts'
+import { type Selection, selectionFrom } from '../feeds/selection.ts'
+import type { Identity } from '../readers/identity.ts'
+import { authorizationOf, type Readers } from '../readers/readers.ts'
+import type { UpstreamAnswer } from '../upstream/upstream.ts'
+import type { FeedPolicy } from './feed-policy.ts'
+import { answerOf, findObject, listAnswer, objectAnswer, outputOf, sortedObjects } from './local-answer.ts'
+import type { CollectionRead, ObjectRead, Reading } from './reading.ts'
+import type { ReplicaRequest } from './replica-request.ts'
+import { watchContentType, watchFrom } from './shared-watch.ts'
+
+/** Go's client repeats ten times by itself what carries a Retry-After: kubectl would be silent for ten times as long. */
+const OFFLINE_RETRY_SECONDS = 1
+
+export interface OfflineReadsOptions {
+  readonly feeds: Feeds
+  readonly readers: Readers
+  readonly policy: FeedPolicy
+  /** The date since which the API server cannot be reached. */
+  readonly offlineSinceMs: () => number
+  readonly clock: Clock
+  /** Draws from [0, 1). */
+  readonly random: () => number
+}
+
+/** What a read is answered from. */
+interface Found {
+  readonly feed: Feed
+  readonly type: CollectionType
+  readonly selection: Selection
+  readonly warning: string
+}
+
+export class OfflineReads {
+  readonly #options: OfflineReadsOptions
+
+  constructor(options: OfflineReadsOptions) {
+    this.#options = options
+  }
+
+  /** Throws an ApiError for all that cannot be answered. */
+  async answer(reading: Reading, request: ReplicaRequest): Promise<UpstreamAnswer> {
+    const identity = await this.#identify(request)
+    this.#authorize(reading, identity)
+    const found = this.#find(reading, identity)
+    try {
+      if (reading.kind === 'get') return this.#get(reading, found)
+      return reading.kind === 'list' ? this.#list(reading, found) : this.#watch(reading, found, request)
+    } catch (error) {
+      if (error instanceof InexactError) throw this.#unavailable(error.message)
+      throw error
+    }
+  }
+
+  async #identify({ reader }: ReplicaRequest): Promise<Identity> {
+    const recognised = await this.#options.readers.recognise(reader)
+    if (recognised.kind === 'known') return recognised.identity
+    throw recognised.kind === 'rejected' ? unauthorized(recognised.why) : this.#unavailable(recognised.why)
+  }
+
+  #authorize({ info }: Reading, identity: Identity): void {
+    const verdict = this.#options.readers.verdictOf(identity, info)
+    if (verdict === 'denied') throw accessDenied(identity.user.username, info)
+    if (verdict === undefined)
+      throw this.#unavailable(
+        `it is not known here whether ${identity.user.username} may ${info.verb} ${info.resource}`,
+      )
+  }
+
+  #find(reading: Reading, { key }: Identity): Found {
+    const { feeds, policy } = this.#options
+    const { info } = reading
+    const scope = policy.isShared(info) ? reading.scope : scopeFrom({ ...writeScope(reading.scope), owner: key })
+    const feed = policy.keeps(info) ? feeds.covering(scope) : undefined
+    const type = feed?.type
+    if (feed === undefined || type === undefined)
+      throw this.#unavailable(`${describeScope(scope)} have not been kept here`)
+    return { feed, type, selection: selectionFrom(feed.scope, scope, type.kind), warning: this.#warning(feed, scope) }
+  }
+
+  #get(reading: ObjectRead, { feed, type, warning }: Found): UpstreamAnswer {
+    const object = findObject(feed, reading)
+    const { apiGroup: group, resource, name } = reading.info
+    if (object === undefined) throw notFound({ group, resource }, name)
+    return objectAnswer(object, outputOf(reading, type, this.#options.clock), warning)
+  }
+
+  #list(reading: CollectionRead, { feed, type, selection, warning }: Found): UpstreamAnswer {
+    return listAnswer(feed, reading, selection, outputOf(reading, type, this.#options.clock), warning)
+  }
+
+  /** The reader is a member of the feed from here on, so that it goes on when the API server is back. */
+  #watch(
+    reading: CollectionRead,
+    { feed, type, selection, warning }: Found,
+    { reader }: ReplicaRequest,
+  ): UpstreamAnswer {
+    const { clock, random, readers } = this.#options
+    const { resourceVersion, sendInitialEvents } = reading.options
+    const isAny = resourceVersion === '' || resourceVersion === '0'
+    const wantsInitial = sendInitialEvents ?? isAny
+    const cursor = wantsInitial || isAny ? cursorAtEnd(feed) : cursorAfter(feed, resourceVersion)
+    const initial = wantsInitial ? sortedObjects(feed).map(([, object]) => object) : undefined
+    let finish = (): void => {}
+    const sponsor = { pool: reader.pool, authorization: authorizationOf(reader) }
+    const leave = feed.join({ sponsor, lost: () => finish() })
+    const mayStill = async (): Promise<boolean> => {
+      const verdict = await readers.review(reader, reading.info)
+      return verdict !== 'denied' && verdict !== 'rejected'
+    }
+    const output = outputOf(reading, type, clock)
+    const shared = { feed, reading, output, selection, clock, random, mayStill, over: leave }
+    const body = watchFrom(shared, { cursor, initial })
+    finish = () => body.finish()
+    return answerOf(body, watchContentType(output), warning)
+  }
+
+  /** As RFC 9111 had it, and as kubectl prints it. */
+  #warning(feed: Feed, scope: CollectionScope): string {
+    const at = new Date(Math.min(feed.currentAtMs, this.#options.offlineSinceMs())).toISOString()
+    return `299 - "this node is cut off from its API server; ${scope.resource} are as they were at ${at}"`
+  }
+
+  #unavailable(why: string): ApiError {
+    const since = new Date(this.#options.offlineSinceMs()).toISOString()
+    return serviceUnavailable(`this node is cut off from its API server since ${since}: ${why}`, OFFLINE_RETRY_SECONDS)
+  }
+}

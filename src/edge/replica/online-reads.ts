@@ -1,0 +1,248 @@
+/**
+ * Reads while the API server can be reached. GETs and LISTs go up, and what comes is kept. Watches of one collection share one
+ * watch of the API server, and a list that may be of any version comes from there too. What a feed cannot give exactly as it
+ * was asked for goes up by itself.
+ */
+import { documentFormat } from '../../kube/document-format.ts'
+import { isNotNewer } from '../../kube/reflector/versions.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { type CollectionScope, scopeFrom, writeScope } from '../feeds/collection-scope.ts'
+import type { Feed, Member } from '../feeds/feed.ts'
+import { cursorAfter, cursorAtEnd } from '../feeds/feed-cursor.ts'
+import type { FeedWatchBody } from '../feeds/feed-watch-body.ts'
+import type { Feeds } from '../feeds/feeds.ts'
+import { RelayedWatch } from '../feeds/relayed-watch.ts'
+import { InexactError } from '../feeds/representing.ts'
+import { selectionFrom } from '../feeds/selection.ts'
+import type { Identity } from '../readers/identity.ts'
+import { authorizationOf, type Readers } from '../readers/readers.ts'
+import type { UpstreamAnswer } from '../upstream/upstream.ts'
+import type { FeedPolicy } from './feed-policy.ts'
+import { answerOf, listAnswer, outputOf, sortedObjects } from './local-answer.ts'
+import type { PassingAnswers } from './passing-answers.ts'
+import type { CollectionRead, Reading } from './reading.ts'
+import type { ReplicaRequest } from './replica-request.ts'
+import { type SharedWatchOptions, watchContentType, watchFrom } from './shared-watch.ts'
+
+/** How long a reader waits for a feed to have its first list; then it asks by itself. */
+export const FEED_START_MS = 10_000
+
+export interface OnlineReadsOptions {
+  readonly feeds: Feeds
+  readonly readers: Readers
+  readonly passing: PassingAnswers
+  readonly policy: FeedPolicy
+  readonly clock: Clock
+  /** Draws from [0, 1). */
+  readonly random: () => number
+}
+
+export class OnlineReads {
+  readonly #options: OnlineReadsOptions
+
+  constructor(options: OnlineReadsOptions) {
+    this.#options = options
+  }
+
+  async answer(reading: Reading, request: ReplicaRequest): Promise<UpstreamAnswer> {
+    const { policy, passing, readers } = this.#options
+    if (!policy.keeps(reading.info)) return await request.up()
+    if (reading.kind === 'watch' && isShareable(reading)) return await this.#watch(reading, request)
+    if (reading.kind === 'list' && isShareable(reading) && mayBeOld(reading)) {
+      const answer = await this.#list(reading, request)
+      if (answer !== undefined) return answer
+    }
+    const answer = await request.up()
+    void readers.learn(request.reader, reading.info, answer.status).catch(() => {})
+    return policy.isShared(reading.info) ? passing.pass(reading, answer) : answer
+  }
+
+  /** Undefined where there is no feed that could tell. */
+  async #list(reading: CollectionRead, request: ReplicaRequest): Promise<UpstreamAnswer | undefined> {
+    const { feeds, readers, clock } = this.#options
+    if (feeds.find(reading.scope)?.state !== 'following') return undefined
+    const identity = await readers.admit(request.reader, reading.info)
+    const feed = identity && feeds.find(this.#scopeFor(reading, identity))
+    if (feed?.state !== 'following' || feed.type === undefined) return undefined
+    try {
+      const output = outputOf(reading, feed.type, clock)
+      return listAnswer(feed, reading, selectionFrom(feed.scope, reading.scope, feed.type.kind), output)
+    } catch (error) {
+      if (error instanceof InexactError) return undefined
+      throw error
+    }
+  }
+
+  async #watch(reading: CollectionRead, request: ReplicaRequest): Promise<UpstreamAnswer> {
+    const { feeds, readers } = this.#options
+    const identity = await readers.admit(request.reader, reading.info)
+    const feed = identity && feeds.ensure(this.#scopeFor(reading, identity))
+    if (feed === undefined) return await this.#upAlone(reading, request)
+    return await new WatchOpening(feed, reading, request, this.#options).answer()
+  }
+
+  async #upAlone(reading: Reading, request: ReplicaRequest): Promise<UpstreamAnswer> {
+    const answer = await request.up()
+    void this.#options.readers.learn(request.reader, reading.info, answer.status).catch(() => {})
+    return answer
+  }
+
+  /** Of servers that may show different callers different things each caller has feeds of its own. */
+  #scopeFor({ info, scope }: CollectionRead, { key }: Identity): CollectionScope {
+    return this.#options.policy.isShared(info) ? scope : scopeFrom({ ...writeScope(scope), owner: key })
+  }
+}
+
+/** One watch on its way to a feed. */
+class WatchOpening {
+  readonly #feed: Feed
+  readonly #reading: CollectionRead
+  readonly #request: ReplicaRequest
+  readonly #options: OnlineReadsOptions
+  readonly #leave: () => void
+  #body: FeedWatchBody | RelayedWatch | undefined
+  /** The feed has no list yet, and nobody had asked for one before this watch. */
+  readonly #isFirst: boolean
+  readonly #wasFollowing: boolean
+
+  constructor(feed: Feed, reading: CollectionRead, request: ReplicaRequest, options: OnlineReadsOptions) {
+    this.#feed = feed
+    this.#reading = reading
+    this.#request = request
+    this.#options = options
+    this.#isFirst = !feed.isComplete && feed.members === 0
+    this.#wasFollowing = feed.state === 'following'
+    const { pool } = request.reader
+    const member: Member = {
+      sponsor: { pool, authorization: authorizationOf(request.reader) },
+      lost: () => this.#lost(),
+    }
+    this.#leave = feed.join(member)
+  }
+
+  async answer(): Promise<UpstreamAnswer> {
+    try {
+      return (await this.#fromFeed()) ?? (await this.#relayed())
+    } catch (error) {
+      this.#leave()
+      throw error
+    }
+  }
+
+  #lost(): void {
+    if (this.#body instanceof RelayedWatch) return
+    this.#body?.finish()
+  }
+
+  /** Undefined where the feed does not have what the watch has to begin with. */
+  async #fromFeed(): Promise<UpstreamAnswer | undefined> {
+    const { resourceVersion, sendInitialEvents } = this.#reading.options
+    const isAny = resourceVersion === '0'
+    const wantsInitial = sendInitialEvents ?? (resourceVersion === '' || isAny)
+    if (!wantsInitial) return resourceVersion === '' || isAny ? undefined : this.#resumed(resourceVersion)
+    // "The most recent" is what a feed has that fetched its first list after it was asked.
+    const isFresh = resourceVersion === '' && this.#isFirst
+    if (isFresh || (isAny && !this.#wasFollowing)) {
+      if (!(await this.#isFollowing())) return undefined
+      return this.#initial()
+    }
+    const isNewEnough = isAny || (resourceVersion !== '' && isNotNewer(resourceVersion, this.#feed.version))
+    return isNewEnough && this.#feed.state === 'following' ? this.#initial() : undefined
+  }
+
+  #resumed(version: string): UpstreamAnswer | undefined {
+    const rest = this.#takeOver(version)
+    return rest && answerOf(rest, watchContentType(this.#reading.output))
+  }
+
+  #initial(): UpstreamAnswer | undefined {
+    const shared = this.#shared()
+    if (shared === undefined) return undefined
+    const initial = sortedObjects(this.#feed).map(([, object]) => object)
+    const body = watchFrom(shared, { cursor: cursorAtEnd(this.#feed), initial })
+    this.#body = body
+    return answerOf(body, watchContentType(this.#reading.output))
+  }
+
+  #takeOver(version: string): FeedWatchBody | undefined {
+    const shared = this.#shared()
+    const cursor = shared && this.#feed.isComplete ? cursorAfter(this.#feed, version) : undefined
+    if (shared === undefined || cursor === undefined) return undefined
+    const body = watchFrom(shared, { cursor })
+    this.#body = body
+    return body
+  }
+
+  /** From the API server, until the feed can go on. */
+  async #relayed(): Promise<UpstreamAnswer> {
+    const { options, info } = this.#reading
+    const answer = await this.#request.up()
+    void this.#options.readers.learn(this.#request.reader, info, answer.status).catch(() => {})
+    const contentType = answer.headers.find(([name]) => name === 'content-type')?.[1] ?? ''
+    const format = documentFormat(contentType)
+    if (answer.status !== 200 || format === undefined) {
+      this.#leave()
+      return answer
+    }
+    const isResumed =
+      options.resourceVersion !== '' && options.resourceVersion !== '0' && options.sendInitialEvents !== true
+    const body = new RelayedWatch({
+      upstream: answer.body,
+      format,
+      isResumed,
+      takeOver: (version) => this.#takeOver(version),
+      over: this.#leave,
+    })
+    this.#body = body
+    return { status: 200, headers: answer.headers, body, trailers: () => [] }
+  }
+
+  #shared(): SharedWatchOptions | undefined {
+    const { clock, random, readers } = this.#options
+    const { type, scope } = this.#feed
+    if (type === undefined) return undefined
+    return {
+      feed: this.#feed,
+      reading: this.#reading,
+      output: outputOf(this.#reading, type, clock),
+      selection: selectionFrom(scope, scope, type.kind),
+      clock,
+      random,
+      mayStill: async () => {
+        const verdict = await readers.review(this.#request.reader, this.#reading.info)
+        return verdict !== 'denied' && verdict !== 'rejected'
+      },
+      over: this.#leave,
+    }
+  }
+
+  /** False where it does not come to that: whoever waits asks by itself. */
+  #isFollowing(): Promise<boolean> {
+    const { clock } = this.#options
+    const { signal } = this.#request
+    if (this.#feed.state === 'following') return Promise.resolve(true)
+    return new Promise((resolve) => {
+      const settle = (isFollowing: boolean): void => {
+        stop()
+        cancel()
+        resolve(isFollowing)
+      }
+      const stop = this.#feed.listen(() => {
+        if (this.#feed.state === 'following') settle(true)
+        else if (this.#feed.state !== 'starting') settle(false)
+      })
+      const cancel = clock.schedule(FEED_START_MS, () => settle(false))
+      signal.addEventListener('abort', () => settle(false), { once: true })
+    })
+  }
+}
+
+/** Objects as they are, in an encoding that a feed has; Tables and bare metadata go up. */
+function isShareable({ output: { representation, pretty } }: CollectionRead): boolean {
+  return representation.as === 'Object' && representation.encoding !== 'yaml' && !pretty
+}
+
+/** A list that may be of any version, and in one piece. */
+function mayBeOld({ options }: CollectionRead): boolean {
+  return options.resourceVersion === '0' && options.resourceVersionMatch !== 'Exact' && options.continueToken === ''
+}
