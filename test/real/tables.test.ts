@@ -6,10 +6,10 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { renderTable, type Table, type TableOptions, type TableRow } from '../../src/kube/tables/table.ts'
 import { parseJson, printJson } from '../../src/kube/codec/json.ts'
 import type { KubeObject, ObjectMeta } from '../../src/kube/objects.ts'
 import { findResourceOfKind, listGroupVersions, splitApiVersion } from '../../src/kube/schema/catalogue.ts'
+import { renderTable, type Table, type TableOptions, type TableRow } from '../../src/kube/tables/table.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import {
   formatTableSamples,

@@ -8,6 +8,7 @@ import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'n
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { Endpoint, type EndpointOptions } from '../../src/edge/endpoint/endpoint.ts'
+import { TokenReviews } from '../../src/edge/readers/token-review.ts'
 import type {
   HeaderPairs,
   UpgradeAnswer,
@@ -121,6 +122,7 @@ export async function startEndpoint(options: Partial<EndpointOptions> = {}): Pro
   const trust: readonly Certificate[] = [ca.certificate]
   const nodePair = await issuePair(ca, nodeSubject(NODE), 'clientAuth')
   let serving: CertificatePair | undefined = await issuePair(ca, nodeSubject(NODE), 'serverAuth')
+  const reviews = new TokenReviews({ upstream, clock: systemClock, signal: new AbortController().signal })
   const endpoint = new Endpoint({
     net: loudNet(),
     node: NODE,
@@ -131,7 +133,7 @@ export async function startEndpoint(options: Partial<EndpointOptions> = {}): Pro
     kubernetesCas: () => trust,
     upstream,
     filters: { choose: () => Promise.resolve(undefined) },
-    identify: () => Promise.resolve(undefined),
+    identify: (token, hash) => reviews.userOf(token, hash),
     clock: systemClock,
     logger: pino({ level: 'silent' }),
     registry,

@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { renderTable, type Table } from '../../../src/kube/tables/table.ts'
 import { parseJson, printJson } from '../../../src/kube/codec/json.ts'
 import type { KubeObject } from '../../../src/kube/objects.ts'
+import { renderTable, type Table } from '../../../src/kube/tables/table.ts'
 
 /** What is compared of a table: everything but the descriptions and messages, which are prose. */
 export interface TableFacts {

@@ -27,6 +27,8 @@ afterEach(async () => {
   removeFolder(dataDir)
 })
 
+const noLink = (): Promise<never> => Promise.reject(new Error('no link'))
+
 async function start(): Promise<EdgeEndpoint> {
   const ca = await createCa('kubernetes')
   const hub = new SigningHub(systemClock, ca)
@@ -46,7 +48,7 @@ async function start(): Promise<EdgeEndpoint> {
     dataDir,
     cluster: { apiServerName: 'kubernetes', kubernetesCa: [ca.certificate], kubernetesCaFile: join(dataDir, 'ca.crt') },
     client: hub as unknown as HubClient,
-    links: { open: () => Promise.reject(new Error('no link')), rttMs: 1 } as unknown as EdgeLinks,
+    links: { open: noLink, rttMs: 1, isUp: false, whyDown: 'no link', onChange: () => () => {} } as unknown as EdgeLinks,
     rejoinAdvice: 'join again',
     clock: systemClock,
     random: () => 0.5,

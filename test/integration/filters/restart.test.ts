@@ -99,7 +99,7 @@ async function start(disabled: readonly string[]): Promise<EdgeEndpoint> {
     dataDir,
     cluster: { apiServerName: 'kubernetes', kubernetesCa: [ca.certificate], kubernetesCaFile: join(dataDir, 'ca.crt') },
     client: client as unknown as HubClient,
-    links: { open, rttMs: 1 } as unknown as EdgeLinks,
+    links: { open, rttMs: 1, isUp: true, whyDown: '', onChange: () => () => {} } as unknown as EdgeLinks,
     rejoinAdvice: 'join again',
     clock: systemClock,
     random: () => 0.5,
