@@ -12,6 +12,7 @@ export const slowFiles: readonly string[] = [
   'test/e2e/hub-outage.test.ts',
   'test/e2e/hub-refusals.test.ts',
   'test/e2e/hub.test.ts',
+  'test/e2e/link.test.ts',
   'test/e2e/run.test.ts',
   'test/e2e/serving.test.ts',
   'test/e2e/tunnel-refusals.test.ts',

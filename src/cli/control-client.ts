@@ -11,21 +11,31 @@ const CONTROL_ANSWER_TIMEOUT_MS = 10_000
 
 /** What the role answers on that path; `undefined` if it does not know the path. */
 export async function askRole(dataDir: string, path: string): Promise<unknown> {
+  return await talk(dataDir, 'GET', path)
+}
+
+/** Has the role do something, which the words say; `undefined` if it does not know how. */
+export async function tellRole(dataDir: string, path: string, words: readonly string[]): Promise<unknown> {
+  return await talk(dataDir, 'POST', [path, ...words.map(encodeURIComponent)].join('/'))
+}
+
+async function talk(dataDir: string, method: 'GET' | 'POST', path: string): Promise<unknown> {
   const socketPath = join(dataDir, CONTROL_SOCKET_NAME)
-  const { status, body } = await exchange(socketPath, path).catch((error: NodeJS.ErrnoException) => {
+  const { status, body } = await exchange(socketPath, method, path).catch((error: NodeJS.ErrnoException) => {
     throw new CommandError(explain(dataDir, error), { cause: error })
   })
   if (status === 404) return undefined
   const value: unknown = JSON.parse(body)
   if (status === 200) return value
+  const { message } = value as { message?: string }
   throw new CommandError(
-    `the process that uses ${dataDir} could not answer: ${(value as { message?: string }).message}`,
+    status === 400 ? String(message) : `the process that uses ${dataDir} could not answer: ${message}`,
   )
 }
 
-function exchange(socketPath: string, path: string): Promise<{ status: number; body: string }> {
+function exchange(socketPath: string, method: 'GET' | 'POST', path: string): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
-    const asked = request({ socketPath, path, timeout: CONTROL_ANSWER_TIMEOUT_MS }, (response) => {
+    const asked = request({ socketPath, method, path, timeout: CONTROL_ANSWER_TIMEOUT_MS }, (response) => {
       let body = ''
       response.setEncoding('utf8')
       response.on('data', (text: string) => {

@@ -41,6 +41,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   run: async () => (await import('./run.ts')).addRunCommand,
   token: async () => (await import('./token.ts')).addTokenCommand,
   nodes: async () => (await import('./nodes.ts')).addNodesCommand,
+  link: async () => (await import('./link.ts')).addLinkCommand,
   ca: async () => (await import('./ca.ts')).addCaCommand,
   status: async () => (await import('./status.ts')).addStatusCommand,
   doctor: async () => (await import('./doctor.ts')).addDoctorCommand,

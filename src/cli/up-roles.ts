@@ -10,6 +10,7 @@ import type { HubOptions } from '../hub/compose.ts'
 import { Hub } from '../hub/hub.ts'
 import { KubeClient } from '../kube/client/client.ts'
 import { loadKubeconfig } from '../kube/client/kubeconfig.ts'
+import { Cable } from '../network/cable/cable.ts'
 import { ControlSocket } from '../process/control-socket.ts'
 import type { Part, RunningPart } from '../process/lifecycle.ts'
 import { startInOrder } from '../process/part-group.ts'
@@ -94,11 +95,14 @@ export interface UpEdgeOptions extends Pick<EdgeOptions, 'clock' | 'logger' | 'r
 
 export class UpEdge implements Part {
   readonly name: string
+  /** Between this edge and the hub. */
+  readonly cable: Cable
   readonly #options: UpEdgeOptions
   #edge: Edge | undefined
 
   constructor(options: UpEdgeOptions) {
     this.name = options.node
+    this.cable = new Cable(options.clock)
     this.#options = options
   }
 
@@ -127,6 +131,7 @@ export class UpEdge implements Part {
       node,
       network: {
         carriers: 'auto',
+        dial: this.cable.dial,
         destinationRules: [],
         ...forwardsOf(apiServerPort),
         endpoint: {
@@ -145,10 +150,15 @@ export class UpEdge implements Part {
       '/v1/status': () => ({ role: 'edge', version: BUILD.version, pid: process.pid, edge: edge.status }),
     })
     // As on a node of its own: the folder is held, and tells how its edge is.
-    const running = await startInOrder([new DataDir(dataDir, 'edge'), edge, control], signal, fail)
+    const running = await startInOrder([new DataDir(dataDir, 'edge'), this.#plug(), edge, control], signal, fail)
     this.#edge = edge
     await endpointSettled(edge, common.clock, signal)
     return running
+  }
+
+  /** Stops after the edge: what that has said at its end has arrived, if the cable was whole. */
+  #plug(): Part {
+    return { name: 'cable', start: async () => ({ stop: async () => this.cable.close() }) }
   }
 }
 

@@ -24,6 +24,7 @@ import { describeHub, describeNodes } from './control-answers.ts'
 import { DataDir } from './data-dir.ts'
 import { renderReadyScreen } from './ready-screen.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
+import { changeCable, describeCables } from './up-cables.ts'
 import { UpEdge, type UpEdgeOptions, UpHub } from './up-roles.ts'
 
 const HELP = `
@@ -38,6 +39,7 @@ Examples:
   causeway up
   kubectl --kubeconfig .causeway/admin.kubeconfig get namespaces
   causeway nodes --data-dir .causeway
+  causeway link cut edge-1
   causeway up --data-dir /tmp/try --secure-port 0 --hub-port 0 --edge-port 0 \\
     --endpoint-port 0 --health-address 127.0.0.1:0
   CAUSEWAY_UP_LOG_LEVEL=debug causeway up --config up.yaml
@@ -97,7 +99,7 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
     listen: { host: '127.0.0.1', port: config.hubPort },
   })
   const edges = upEdges(config, { clock, logger, registry, upHub: hub })
-  const control = new ControlSocket(config.dataDir, net, {
+  const answers = {
     '/v1/status': () => ({
       role: upRole.name,
       version: BUILD.version,
@@ -107,7 +109,9 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
       edges: edges.map(({ status }) => status),
     }),
     '/v1/nodes': () => describeNodes(hub.hub),
-  })
+    '/v1/link': () => describeCables(edges),
+  }
+  const control = new ControlSocket(config.dataDir, net, answers, { '/v1/link': (words) => changeCable(edges, words) })
   const run = {
     name: upRole.name,
     parts: [

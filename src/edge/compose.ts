@@ -26,7 +26,8 @@ import { sourceAddressTowards } from './link/source-address.ts'
 import { advertiseWarning, isAlwaysThere } from './network/bind-address.ts'
 import { InterfaceError, type InterfaceStatus, OwnInterface } from './network/own-interface.ts'
 
-export interface EdgeNetworkSettings extends Pick<DialSessionOptions, 'carriers' | 'proxy' | 'proxyCa' | 'innerTls'> {
+export interface EdgeNetworkSettings
+  extends Pick<DialSessionOptions, 'carriers' | 'proxy' | 'proxyCa' | 'innerTls' | 'dial'> {
   /** What hubs may reach from this node besides its kubelet. */
   readonly destinationRules: readonly DestinationRule[]
   readonly forwards: readonly ForwardSpec[]
@@ -71,13 +72,13 @@ export interface EdgeNetwork {
 }
 
 export async function composeEdgeNetwork(options: EdgeNetworkOptions): Promise<EdgeNetwork> {
-  const { carriers, proxy, proxyCa, innerTls, clock, random, logger, net, registry } = options
+  const { carriers, proxy, proxyCa, innerTls, dial, clock, random, logger, net, registry } = options
   const { trust, pair } = options.identity
   const destinations = createDestinations({ ...options, rules: options.destinationRules })
   const links = new EdgeLinks({
     hubs: parseHubUrls(options.hubs),
-    dial: createDialSession({ trust, pair, carriers, proxy, proxyCa, innerTls, clock, logger }),
-    askWhy: createAskWhy({ trust, pair, clock, dial: createHubDial(clock, { proxy, proxyCa }) }),
+    dial: createDialSession({ trust, pair, carriers, proxy, proxyCa, innerTls, dial, clock, logger }),
+    askWhy: createAskWhy({ trust, pair, clock, dial: createHubDial(clock, { proxy, proxyCa, dial }) }),
     clock,
     random,
     logger,

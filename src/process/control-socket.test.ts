@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loudNet } from '../../test/worlds/loud-net.ts'
-import { CONTROL_SOCKET_NAME, type ControlAnswers, ControlSocket } from './control-socket.ts'
+import { ExplainedError } from '../runtime/explained-error.ts'
+import { CONTROL_SOCKET_NAME, type ControlActions, type ControlAnswers, ControlSocket } from './control-socket.ts'
 import type { RunningPart } from './lifecycle.ts'
 
 let folder = ''
@@ -20,8 +21,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-async function start(answers: ControlAnswers): Promise<void> {
-  running = await new ControlSocket(folder, loudNet(), answers).start(new AbortController().signal, () => {})
+async function start(answers: ControlAnswers, actions?: ControlActions): Promise<void> {
+  running = await new ControlSocket(folder, loudNet(), answers, actions).start(new AbortController().signal, () => {})
 }
 
 function ask(path: string, method = 'GET'): Promise<{ status: number | undefined; value: unknown }> {
@@ -44,6 +45,24 @@ describe('ControlSocket', () => {
     expect(await ask('/v1/status')).toEqual({ status: 200, value: { role: 'edge' } })
     for (const asked of [ask('/v1/nodes'), ask('/v1/status', 'POST'), ask('/toString')])
       expect(await asked).toEqual({ status: 404, value: { message: 'this process answers GET on /v1/status' } })
+  })
+
+  it('does what it is asked to by POST, and by nothing else', async () => {
+    const link = ([node = '', ...rest]: readonly string[]) => {
+      if (node === '') throw new ExplainedError('no node is named')
+      return { node, rest }
+    }
+    await start({ '/v1/status': () => 'fine' }, { '/v1/link': link })
+    expect(await ask('/v1/link/a/cut/5', 'POST')).toEqual({ status: 200, value: { node: 'a', rest: ['cut', '5'] } })
+    expect(await ask('/v1/link/', 'POST')).toEqual({ status: 400, value: { message: 'no node is named' } })
+    const message = 'this process answers GET on /v1/status, and POST below /v1/link'
+    const unknown = [
+      ask('/v1/link/a'),
+      ask('/v1/status', 'POST'),
+      ask('/v1/link/a', 'PUT'),
+      ask('/v1/linkage/a', 'POST'),
+    ]
+    for (const asked of unknown) expect(await asked).toEqual({ status: 404, value: { message } })
   })
 
   it('tells of an answer that failed', async () => {

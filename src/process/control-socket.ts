@@ -1,6 +1,7 @@
 /**
  * The control socket of a role: a unix socket in its data folder by which the person who may read that folder asks the running
- * process how it is. It only tells; whatever changes something goes through the cluster, with that person's own rights.
+ * process how it is. It tells, and does what ends with the process, such as pulling the cable of an edge of `up`; whatever lasts
+ * goes through the cluster, with that person's own rights.
  */
 
 import { chmodSync, rmSync } from 'node:fs'
@@ -40,8 +41,11 @@ const limits: BoundedHttpLimits = {
   idleTimeoutMs: CONTROL_IDLE_TIMEOUT_MS,
 }
 
-/** Each answers one path with a value that is printed as JSON. */
+/** Each answers a GET of one path with a value that is printed as JSON. */
 export type ControlAnswers = Readonly<Record<string, () => unknown>>
+
+/** Each does what a POST below its path asks for by the words there, and answers the same way. An `ExplainedError` is the asker's. */
+export type ControlActions = Readonly<Record<string, (words: readonly string[]) => unknown>>
 
 export class ControlSocketError extends ExplainedError {
   override readonly name = 'ControlSocketError'
@@ -63,12 +67,14 @@ export class ControlSocket implements Part {
   readonly name = 'control socket'
   readonly #path: string
   readonly #answers: ControlAnswers
+  readonly #actions: ControlActions
   readonly #net: SafetyNet
 
   /** Only one process may use the folder: a socket found there is a leftover and is replaced. */
-  constructor(folder: string, net: SafetyNet, answers: ControlAnswers) {
+  constructor(folder: string, net: SafetyNet, answers: ControlAnswers, actions: ControlActions = {}) {
     this.#path = join(folder, CONTROL_SOCKET_NAME)
     this.#answers = answers
+    this.#actions = actions
     this.#net = net
   }
 
@@ -92,17 +98,29 @@ export class ControlSocket implements Part {
     return createBoundedHttp({ limits, net: this.#net, serve: (request, response) => this.#serve(request, response) })
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const answer = Object.hasOwn(this.#answers, request.url ?? '') ? this.#answers[request.url ?? ''] : undefined
-    if (request.method !== 'GET' || answer === undefined) {
-      const known = Object.keys(this.#answers).join(', ')
-      return send(response, 404, { message: `this process answers GET on ${known}` })
-    }
+  async #serve({ method, url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const respond = this.#responder(method, url)
+    if (respond === undefined) return send(response, 404, { message: this.#knownPaths() })
     try {
-      send(response, 200, await answer())
+      send(response, 200, await respond())
     } catch (error) {
-      send(response, 500, { message: error instanceof Error ? error.message : String(error) })
+      const message = error instanceof Error ? error.message : String(error)
+      send(response, error instanceof ExplainedError ? 400 : 500, { message })
     }
+  }
+
+  #responder(method: string | undefined, url: string): (() => unknown) | undefined {
+    if (method === 'GET') return Object.hasOwn(this.#answers, url) ? this.#answers[url] : undefined
+    if (method !== 'POST') return undefined
+    const [path, act] = Object.entries(this.#actions).find(([known]) => url.startsWith(`${known}/`)) ?? []
+    if (path === undefined || act === undefined) return undefined
+    return () => act(url.slice(path.length + 1).split('/'))
+  }
+
+  #knownPaths(): string {
+    const answers = `this process answers GET on ${Object.keys(this.#answers).join(', ')}`
+    const actions = Object.keys(this.#actions)
+    return actions.length === 0 ? answers : `${answers}, and POST below ${actions.join(', ')}`
   }
 }
 

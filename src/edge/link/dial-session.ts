@@ -24,7 +24,7 @@ export interface LinkIdentity {
 
 export interface DialSessionOptions
   extends LinkIdentity,
-    Pick<DialHubOptions, 'serverName' | 'carriers' | 'proxy' | 'proxyCa' | 'innerTls'> {
+    Pick<DialHubOptions, 'serverName' | 'carriers' | 'proxy' | 'proxyCa' | 'innerTls' | 'dial'> {
   readonly clock: Clock
   readonly logger: Logger
 }

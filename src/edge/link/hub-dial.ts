@@ -6,13 +6,13 @@ import type { DialHubOptions } from '../../tunnel/carriers/dial-hub.ts'
 import { DIAL_TIMEOUTS, openPath } from '../../tunnel/carriers/tcp-path.ts'
 import { networkError } from '../hub/hub-error.ts'
 
-export type ProxyPath = Pick<DialHubOptions, 'proxy' | 'proxyCa'>
+export type ProxyPath = Pick<DialHubOptions, 'proxy' | 'proxyCa' | 'dial'>
 
-export function createHubDial(clock: Clock, { proxy, proxyCa }: ProxyPath): Dial {
+export function createHubDial(clock: Clock, { proxy, proxyCa, dial }: ProxyPath): Dial {
   return async (target, signal) => {
-    if (proxy?.proxyFor(target.host, target.port) === undefined) return await dialTcp(target, signal)
+    if (proxy?.proxyFor(target.host, target.port) === undefined) return await (dial ?? dialTcp)(target, signal)
     try {
-      return (await openPath(target, { clock, signal, proxy, proxyCa, timeouts: DIAL_TIMEOUTS })).socket
+      return (await openPath(target, { clock, signal, proxy, proxyCa, dial, timeouts: DIAL_TIMEOUTS })).socket
     } catch (error) {
       if (!(error instanceof DialError)) throw error
       throw networkError('unreachable', error.message, { cause: error })

@@ -3,6 +3,7 @@
  * certificate that is not the hub's ends the attempt: no other carrier is tried with a weaker check, since there is none.
  */
 
+import type { DialTcp } from '../../network/cable/cable.ts'
 import { formatAddress, type ListenAddress } from '../../network/listen.ts'
 import { INNER_TLS_PROTOCOL, SESSION_PROTOCOL, WEBSOCKET_PROTOCOL } from '../../protocol/versions.ts'
 import type { Carrier } from '../carrier.ts'
@@ -35,6 +36,8 @@ export interface DialHubOptions extends Patience {
   /** The mutual handshake runs inside a WebSocket whose own TLS somebody else ends, known by `outerCa` or by public CAs. */
   readonly innerTls?: { readonly outerCa?: string | undefined } | undefined
   readonly timeouts?: Partial<DialTimeouts> | undefined
+  /** What makes the connections, in place of the network itself. */
+  readonly dial?: DialTcp | undefined
   /** Shared between calls. */
   readonly memory?: CarrierMemory | undefined
 }
@@ -109,13 +112,13 @@ async function dialInner(options: DialHubOptions, ca: string | undefined): Promi
 
 /** What all steps of one attempt have in common. */
 function routeOf(options: DialHubOptions) {
-  const { url, clock, signal, proxy, proxyCa, serverName, verifyPeer } = options
+  const { url, clock, signal, proxy, proxyCa, dial, serverName, verifyPeer } = options
   const target: ListenAddress = { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 443) }
   const timeouts: DialTimeouts = { ...DIAL_TIMEOUTS, ...options.timeouts }
   const common = { clock, signal, what: `the hub ${formatAddress(target)}` }
   const handshake = { ...common, host: serverName ?? target.host, limitMs: timeouts.handshakeMs }
   return {
-    ...{ target, clock, signal, proxy, proxyCa, timeouts, handshake },
+    ...{ target, clock, signal, proxy, proxyCa, dial, timeouts, handshake },
     hubHandshake: { ...handshake, identity: options.tls(), verifyPeer },
     upgrade: { ...common, url, limitMs: timeouts.upgradeMs },
   }

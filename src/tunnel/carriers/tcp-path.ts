@@ -2,6 +2,8 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request as sendRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { DialTcp } from '../../network/cable/cable.ts'
 import { formatAddress, type ListenAddress } from '../../network/listen.ts'
 import { type Patience, within } from './deadline.ts'
 import { connectFailure, DialError } from './dial-error.ts'
@@ -37,10 +39,15 @@ export interface PathOptions extends Patience {
   /** Of an `https://` proxy, where public CAs do not know it. */
   readonly proxyCa?: string | undefined
   readonly timeouts: DialTimeouts
+  /** What makes the connections, in place of the network itself. */
+  readonly dial?: DialTcp | undefined
 }
 
+/** A connection, of the kernel or of what stands in for it. */
+type PathSocket = Duplex & { readonly localAddress?: string | undefined }
+
 export interface Path {
-  readonly socket: Socket
+  readonly socket: PathSocket
   /** The proxy it leads through. */
   readonly via: string | undefined
 }
@@ -55,17 +62,27 @@ export async function openPath(target: ListenAddress, options: PathOptions): Pro
 }
 
 async function connectTcp(
-  { host, port }: ListenAddress,
+  target: ListenAddress,
   what: string,
   phase: 'connect' | 'proxy',
   options: PathOptions,
-): Promise<Socket> {
-  const { connectMs } = options.timeouts
+): Promise<PathSocket> {
+  const { timeouts, dial = dialNetwork } = options
+  const { connectMs } = timeouts
   const late = (): Error => {
     const message = `no connection to ${what} within ${connectMs / 1000} s; a firewall may swallow the packets`
     return new DialError('timeout', phase, message)
   }
-  options.signal.throwIfAborted()
+  try {
+    const socket = await within(options, connectMs, late, (signal) => dial(target, signal))
+    // Stays: an error before somebody takes it over must not end the process.
+    return socket.on('error', () => {})
+  } catch (error) {
+    throw error instanceof DialError || options.signal.aborted ? error : connectFailure(what, phase, error)
+  }
+}
+
+const dialNetwork = async ({ host, port }: ListenAddress, signal: AbortSignal): Promise<Socket> => {
   const socket = connect({
     host,
     port,
@@ -75,15 +92,15 @@ async function connectTcp(
   })
   socket.on('error', () => {})
   try {
-    await within(options, connectMs, late, async (signal) => void (await once(socket, 'connect', { signal })))
+    await once(socket, 'connect', { signal })
     return socket
   } catch (error) {
     socket.destroy()
-    throw error instanceof DialError || options.signal.aborted ? error : connectFailure(what, phase, error)
+    throw error
   }
 }
 
-async function connectProxy(proxy: HttpProxy, what: string, options: PathOptions): Promise<Socket> {
+async function connectProxy(proxy: HttpProxy, what: string, options: PathOptions): Promise<PathSocket> {
   const socket = await connectTcp(proxy, what, 'proxy', options)
   if (!proxy.secure) return socket
   const { clock, signal, proxyCa: ca, timeouts } = options
@@ -105,11 +122,11 @@ async function connectProxy(proxy: HttpProxy, what: string, options: PathOptions
 }
 
 async function askProxy(
-  socket: Socket,
+  socket: PathSocket,
   target: ListenAddress,
   proxy: HttpProxy,
   options: PathOptions,
-): Promise<Socket> {
+): Promise<PathSocket> {
   const { proxyMs } = options.timeouts
   const address = formatAddress(target)
   const name = `the proxy ${formatAddress(proxy)} (HTTPS_PROXY)`
@@ -127,7 +144,7 @@ async function askProxy(
 }
 
 function requestTunnel(
-  socket: Socket,
+  socket: PathSocket,
   address: string,
   proxy: HttpProxy,
   signal: AbortSignal,
