@@ -83,6 +83,8 @@ export interface EdgeStatus {
   readonly node: string
   readonly hubs: readonly string[]
   readonly certificateEnds: string | undefined
+  /** For how long the endpoint could serve without a link, by its certificates; absent where it could not, or there is none. */
+  readonly goodOfflineUntil: string | undefined
   readonly identity: Health
   readonly network: EdgeNetworkStatus
   readonly endpoint: EdgeEndpointStatus | undefined
@@ -133,13 +135,15 @@ export class Edge implements Part {
     const endsMs = pair()?.chain[0].notAfterMs
     const certificateEnds = endsMs === undefined ? undefined : new Date(endsMs).toISOString()
     const { endpoint, ...network } = this.#network
+    const endpointStatus = endpoint?.status()
     return {
       node: identity.node,
       hubs,
       certificateEnds,
+      goodOfflineUntil: endpointStatus?.certificates.goodOfflineUntil,
       identity: health(),
       network: network.status(),
-      endpoint: endpoint?.status(),
+      endpoint: endpointStatus,
     }
   }
 

@@ -1,14 +1,14 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { drawRotationMs, isNearExpiry } from './rotation.ts'
+import { drawRotationMs, isNearExpiry, isTimelyRotation } from './rotation.ts'
 
 const life = { notBeforeMs: 1000, notAfterMs: 11_000 }
 
 describe('drawRotationMs', () => {
-  it('spreads over 70 to 90 percent of the life', () => {
-    expect(drawRotationMs(life, () => 0)).toBe(8000)
-    expect(drawRotationMs(life, () => 0.5)).toBe(9000)
-    expect(drawRotationMs(life, () => 1 - Number.EPSILON)).toBeLessThanOrEqual(10_000)
+  it('spreads over 20 to 40 percent of the life', () => {
+    expect(drawRotationMs(life, () => 0)).toBe(3000)
+    expect(drawRotationMs(life, () => 0.5)).toBe(4000)
+    expect(drawRotationMs(life, () => 1 - Number.EPSILON)).toBeLessThanOrEqual(5000)
   })
 
   it('never leaves the window', () => {
@@ -20,11 +20,18 @@ describe('drawRotationMs', () => {
         fraction,
         (start, length, dice) => {
           const at = drawRotationMs({ notBeforeMs: start, notAfterMs: start + length }, () => dice)
-          expect(at).toBeGreaterThanOrEqual(Math.floor(start + length * 0.7))
-          expect(at).toBeLessThanOrEqual(start + length * 0.9)
+          expect(at).toBeGreaterThanOrEqual(Math.floor(start + length * 0.2))
+          expect(at).toBeLessThanOrEqual(start + length * 0.4)
         },
       ),
     )
+  })
+})
+
+describe('isTimelyRotation', () => {
+  it('takes every moment that is drawn now, and none of those that used to be', () => {
+    expect([0, 3000, 5000, 7999].map((atMs) => isTimelyRotation(atMs, life))).toEqual([true, true, true, true])
+    expect([8000, 10_000, 20_000].map((atMs) => isTimelyRotation(atMs, life))).toEqual([false, false, false])
   })
 })
 

@@ -1,8 +1,13 @@
 /** When to replace a certificate. Pure: the caller brings the time and the dice. */
 import type { Validity } from './certificate.ts'
 
-/** Early enough for many retries, and spread wide so that a fleet that joined together does not renew together. */
-const ROTATION_WINDOW = { fromLifeFraction: 0.7, toLifeFraction: 0.9 } as const
+/**
+ * Early, because whoever is cut off has what is left of its certificates and no more: at any moment that is at least three fifths
+ * of their life. Spread wide, so that a fleet that joined together does not renew together.
+ */
+const ROTATION_WINDOW = { fromLifeFraction: 0.2, toLifeFraction: 0.4 } as const
+/** A moment after this part of the life was drawn by a version that renewed late. */
+const LATE_ROTATION_LIFE_FRACTION = 0.7
 /** A certificate with less than this part of its life left is replaced at the next start rather than used. */
 const NEAR_EXPIRY_LIFE_FRACTION = 0.2
 
@@ -13,6 +18,11 @@ const NEAR_EXPIRY_LIFE_FRACTION = 0.2
 export function drawRotationMs(validity: Validity, random: () => number): number {
   const { fromLifeFraction, toLifeFraction } = ROTATION_WINDOW
   return pointOfLife(validity, fromLifeFraction + (toLifeFraction - fromLifeFraction) * random())
+}
+
+/** Whether a moment that was drawn for a certificate, perhaps by an earlier version, still counts. */
+export function isTimelyRotation(atMs: number, validity: Validity): boolean {
+  return atMs < pointOfLife(validity, LATE_ROTATION_LIFE_FRACTION)
 }
 
 /** Whether so little life is left that the holder should be reissued now. True also after the end. */

@@ -28,6 +28,7 @@ let clock: ManualClock
 let hub: SigningHub
 let failures: Error[]
 let log: Record<string, unknown>[]
+let goodOffline: (number | undefined)[]
 let renewed: string[]
 const running: RunningPart[] = []
 
@@ -38,6 +39,7 @@ beforeEach(() => {
   failures = []
   log = []
   renewed = []
+  goodOffline = []
 })
 afterEach(async () => {
   await stop()
@@ -61,7 +63,7 @@ async function start(options: Partial<NodeCertificatesOptions> = {}): Promise<No
     clock,
     random: () => 0.5,
     logger: createLogger({ level: 'info', format: 'json', clock, destination }),
-    metrics: { expires: () => {}, rotation: () => {} },
+    metrics: { expires: () => {}, rotation: () => {}, goodOffline: (untilMs) => void goodOffline.push(untilMs) },
     onRenewed: (purpose) => void renewed.push(purpose),
     ...options,
   })
@@ -103,7 +105,9 @@ describe('the certificates of a node', () => {
     expect(certificates.status).toEqual({
       serving: { ends: new Date(epochMs + 10 * hourMs).toISOString() },
       client: { ends: new Date(epochMs + 10 * hourMs).toISOString() },
+      goodOfflineUntil: new Date(epochMs + 10 * hourMs).toISOString(),
     })
+    expect([goodOffline[0], goodOffline.at(-1)]).toEqual([undefined, epochMs + 10 * hourMs])
     expect(readFileSync(join(dataDir, 'serving.crt'), 'latin1')).toBe(certificates.serving()?.certificatePem)
     expect(readFileSync(join(dataDir, 'kubelet-client.key'), 'latin1')).toBe(certificates.client()?.keyPem)
     for (const key of ['serving.key', 'kubelet-client.key'])

@@ -52,6 +52,11 @@ export interface NodeCertificateStatus {
 export interface NodeCertificatesStatus {
   readonly serving: NodeCertificateStatus
   readonly client: NodeCertificateStatus
+  /**
+   * The end of the first certificate without which the endpoint could not serve while there is no link. That of the edge itself
+   * is not among them: it is needed to come back, and has a grace for that. Absent while one of them is missing.
+   */
+  readonly goodOfflineUntil?: string | undefined
   /** Why pods refuse the endpoint's certificate, if they do. */
   readonly podTrustProblem?: string | undefined
 }
@@ -107,6 +112,7 @@ export class NodeCertificates implements Part {
     return {
       serving: statusOf(this.#keepers.serving),
       client: statusOf(this.#keepers.client),
+      goodOfflineUntil: isoTime(this.#goodOfflineUntilMs()),
       podTrustProblem: this.#trustProblem,
     }
   }
@@ -115,7 +121,18 @@ export class NodeCertificates implements Part {
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
     this.#fail = fail
     this.#judgeTrust()
+    this.#tellGoodOffline()
     return await startInOrder([this.#keepers.serving, this.#keepers.client], signal, fail)
+  }
+
+  #goodOfflineUntilMs(): number | undefined {
+    const chains = [this.serving()?.chain, this.client()?.chain]
+    if (chains.includes(undefined)) return undefined
+    return Math.min(...chains.flatMap((chain) => chain?.map(({ notAfterMs }) => notAfterMs) ?? []))
+  }
+
+  #tellGoodOffline(): void {
+    this.#options.metrics.goodOffline(this.#goodOfflineUntilMs())
   }
 
   #judgeTrust(): void {
@@ -196,6 +213,7 @@ export class NodeCertificates implements Part {
 
   async #renewed(purpose: CertificatePurpose, pair: CertificatePair): Promise<void> {
     if (purpose === 'serving') this.#judgeTrust()
+    this.#tellGoodOffline()
     await this.#options.onRenewed?.(purpose, pair)
   }
 }
@@ -215,10 +233,10 @@ async function readOwn(
 }
 
 function statusOf(keeper: CertificateKeeper): NodeCertificateStatus {
-  const endsMs = keeper.current()?.chain[0].notAfterMs
   const { message: problem } = keeper.state()
-  return {
-    ends: endsMs === undefined ? undefined : new Date(endsMs).toISOString(),
-    problem,
-  }
+  return { ends: isoTime(keeper.current()?.chain[0].notAfterMs), problem }
+}
+
+function isoTime(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : new Date(ms).toISOString()
 }

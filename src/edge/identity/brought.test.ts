@@ -91,7 +91,7 @@ describe('the keeper of a brought identity', () => {
       destination: { write: (line) => warnings.push(line) },
       clock,
     })
-    const metrics = { expires: () => {}, rotation: () => {} }
+    const metrics = { expires: () => {}, rotation: () => {}, goodOffline: () => {} }
     const identity = await readBroughtIdentity(paths, clock, files)
     const onRotated = (pair: CertificatePair): void => void rotated.push(pair)
     const keeper = new BroughtKeeper({ paths, identity, files, clock, logger, metrics, onRotated })

@@ -6,6 +6,8 @@ export type RotationResult = 'renewed' | 'failed' | 'refused'
 export interface KeeperMetrics {
   expires(certificate: string, atMs: number): void
   rotation(certificate: string, result: RotationResult): void
+  /** Until when the endpoint could go on without a link, by its certificates. */
+  goodOffline(untilMs: number | undefined): void
 }
 
 export function createKeeperMetrics(registry: Registry): KeeperMetrics {
@@ -21,7 +23,13 @@ export function createKeeperMetrics(registry: Registry): KeeperMetrics {
     labelNames: ['certificate', 'result'],
     registers: [registry],
   })
+  const offline = new Gauge({
+    name: 'causeway_edge_good_offline_until_timestamp_seconds',
+    help: 'When the first certificate ends that is needed to serve without a link, in seconds since the epoch; 0 while one is missing.',
+    registers: [registry],
+  })
   return {
+    goodOffline: (untilMs = 0) => offline.set(untilMs / 1000),
     expires: (certificate, atMs) => expiry.set({ certificate }, atMs / 1000),
     rotation: (certificate, result) => rotations.inc({ certificate, result }),
   }

@@ -56,7 +56,11 @@ function keeper(options: Partial<CertificateKeeperOptions> = {}): CertificateKee
     clock,
     random: () => 0.5,
     logger: createLogger({ level: 'fatal', format: 'json', destination: { write: () => {} }, clock }),
-    metrics: { expires: () => {}, rotation: (name, result) => void results.push(`${name} ${result}`) },
+    metrics: {
+      expires: () => {},
+      rotation: (name, result) => void results.push(`${name} ${result}`),
+      goodOffline: () => {},
+    },
     ...options,
   })
 }

@@ -239,7 +239,7 @@ describe('the keeper of the edge certificate', () => {
     await clock.advance(NEW_CA_RENEWAL_SPREAD_MS / 2)
     await until(() => signedBy(keeper) !== old)
     await inPhase(keeper, 'waiting')
-    expect(keeper.state().rotateAtMs).toBeGreaterThan(clock.nowMs() + 10 * DAY_MS)
+    expect(keeper.state().rotateAtMs).toBeGreaterThan(clock.nowMs() + 5 * DAY_MS)
     expect(health()).toEqual({ ok: true })
   })
 
@@ -317,7 +317,7 @@ describe('a rotation that loses power between any two operations on the disk', (
     await inPhase(keeper, 'waiting')
     await until(() => keeper.state().rotateAtMs > clock.nowMs())
     expect(holder()).toBe(keyOf(keeper))
-    expect(keeper.current()?.chain[0].notAfterMs).toBeGreaterThan(clock.nowMs() + 10 * DAY_MS)
+    expect(keeper.current()?.chain[0].notAfterMs).toBeGreaterThan(clock.nowMs() + 5 * DAY_MS)
     await stopAll()
   }
 

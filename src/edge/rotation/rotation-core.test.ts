@@ -22,35 +22,42 @@ import {
 
 const certificate = { fingerprint: 'a', notBeforeMs: 0, notAfterMs: 1_000_000 }
 const half = (): number => 0.5
-const waiting: RotationState = { phase: 'waiting', rotateAtMs: 800_000, attemptAtMs: 0, failures: 0 }
+const waiting: RotationState = { phase: 'waiting', rotateAtMs: 300_000, attemptAtMs: 0, failures: 0 }
 const dice = fc.double({ min: 0, max: 0.999_999, noNaN: true })
 
 describe('the begin', () => {
-  it('draws the moment in 70 to 90 % of the life', () => {
+  it('draws the moment in 20 to 40 % of the life', () => {
     fc.assert(
       fc.property(dice, (drawn) => {
         const { rotateAtMs } = beginRotation(certificate, undefined, 0, () => drawn)
-        expect(rotateAtMs).toBeGreaterThanOrEqual(700_000)
-        expect(rotateAtMs).toBeLessThan(900_000)
+        expect(rotateAtMs).toBeGreaterThanOrEqual(200_000)
+        expect(rotateAtMs).toBeLessThan(400_000)
       }),
     )
   })
 
   it('keeps a moment that was drawn for this certificate, and no other', () => {
+    const remembered = { fingerprint: 'a', atMs: 212_345 }
+    expect(beginRotation(certificate, remembered, 0, half).rotateAtMs).toBe(212_345)
+    expect(beginRotation({ ...certificate, fingerprint: 'b' }, remembered, 0, half).rotateAtMs).toBe(300_000)
+  })
+
+  it('draws anew where a version that renewed late has drawn', () => {
     const remembered = { fingerprint: 'a', atMs: 712_345 }
-    expect(beginRotation(certificate, remembered, 0, half).rotateAtMs).toBe(712_345)
-    expect(beginRotation({ ...certificate, fingerprint: 'b' }, remembered, 0, half).rotateAtMs).toBe(800_000)
+    expect(beginRotation(certificate, remembered, 0, half).rotateAtMs).toBe(300_000)
+    // In the middle of its life already: the same part of what is left, so that a fleet is not renewed at once.
+    expect(beginRotation(certificate, remembered, 500_000, half).rotateAtMs).toBe(650_000)
   })
 
   it('does not believe in a moment after the end', () => {
     const remembered = { fingerprint: 'a', atMs: 2_000_000 }
-    expect(beginRotation(certificate, remembered, 0, half).rotateAtMs).toBe(800_000)
+    expect(beginRotation(certificate, remembered, 0, half).rotateAtMs).toBe(300_000)
   })
 
   it('shows the certificate first, unless it is due anyhow or there is none', () => {
     expect(nextAction(beginRotation(certificate, undefined, 5, half), 5)).toEqual({ action: 'present', atMs: 5 })
-    const late = beginRotation(certificate, { fingerprint: 'a', atMs: 700_000 }, 750_000, half)
-    expect(nextAction(late, 750_000)).toEqual({ action: 'renew', atMs: 750_000 })
+    const late = beginRotation(certificate, { fingerprint: 'a', atMs: 200_000 }, 250_000, half)
+    expect(nextAction(late, 250_000)).toEqual({ action: 'renew', atMs: 250_000 })
     expect(nextAction(beginRotation(undefined, undefined, 7, half), 7)).toEqual({ action: 'renew', atMs: 7 })
   })
 
@@ -63,9 +70,9 @@ describe('the begin', () => {
 describe('success', () => {
   it('leads from showing to waiting, and from renewing to showing', () => {
     expect(afterPresented(beginRotation(certificate, undefined, 0, half), 10)).toMatchObject({ phase: 'waiting' })
-    expect(nextAction(waiting, 10)).toEqual({ action: 'renew', atMs: 800_000 })
+    expect(nextAction(waiting, 10)).toEqual({ action: 'renew', atMs: 300_000 })
     const renewed = afterRenewed({ fingerprint: 'b', notBeforeMs: 800_000, notAfterMs: 1_800_000 }, 800_000, half)
-    expect(renewed).toEqual({ phase: 'presenting', rotateAtMs: 1_600_000, attemptAtMs: 800_000, failures: 0 })
+    expect(renewed).toEqual({ phase: 'presenting', rotateAtMs: 1_100_000, attemptAtMs: 800_000, failures: 0 })
   })
 
   it('never leads to a circle, however short and dated back the new certificate is', () => {
@@ -113,9 +120,9 @@ describe('failure', () => {
   })
 
   it('to show a certificate never delays its renewal', () => {
-    const state = afterFailure({ ...waiting, phase: 'presenting' }, 'present', network, 799_999, half)
-    expect(nextAction(state, 799_999)).toMatchObject({ action: 'present' })
-    expect(nextAction(state, 800_500)).toMatchObject({ action: 'renew' })
+    const state = afterFailure({ ...waiting, phase: 'presenting' }, 'present', network, 299_999, half)
+    expect(nextAction(state, 299_999)).toMatchObject({ action: 'present' })
+    expect(nextAction(state, 300_500)).toMatchObject({ action: 'renew' })
   })
 
   it.each(['certificate-revoked', 'certificate-invalid', 'node-mismatch', 'certificate-expired'])(

@@ -8,7 +8,7 @@
  *                  in case the fault was the hub's
  */
 import type { Validity } from '../../identity/certificate.ts'
-import { drawRotationMs } from '../../identity/rotation.ts'
+import { drawRotationMs, isTimelyRotation } from '../../identity/rotation.ts'
 import type { HubRefusalCode } from '../../protocol/refusals.ts'
 import type { HubNetworkCode, HubTlsCode } from '../hub/hub-error.ts'
 
@@ -67,7 +67,8 @@ export function beginRotation(
   random: () => number,
 ): RotationState {
   if (certificate === undefined) return { phase: 'renewing', rotateAtMs: nowMs, attemptAtMs: nowMs, failures: 0 }
-  const isRemembered = remembered?.fingerprint === certificate.fingerprint && remembered.atMs < certificate.notAfterMs
+  const isRemembered =
+    remembered?.fingerprint === certificate.fingerprint && isTimelyRotation(remembered.atMs, certificate)
   const rotateAtMs = isRemembered ? remembered.atMs : drawRotation(certificate, nowMs, random)
   return { phase: 'presenting', rotateAtMs, attemptAtMs: nowMs, failures: 0 }
 }

@@ -54,7 +54,7 @@ async function start(): Promise<EdgeEndpoint> {
     random: () => 0.5,
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
-    keeperMetrics: { expires: () => {}, rotation: () => {} },
+    keeperMetrics: { expires: () => {}, rotation: () => {}, goodOffline: () => {} },
   })
   running = await startInOrder(endpoint.parts, new AbortController().signal, (cause) => expect(cause).toBeUndefined())
   return endpoint

@@ -105,7 +105,7 @@ async function start(disabled: readonly string[]): Promise<EdgeEndpoint> {
     random: () => 0.5,
     logger: pino({ level: 'silent' }),
     registry,
-    keeperMetrics: { expires: () => {}, rotation: () => {} },
+    keeperMetrics: { expires: () => {}, rotation: () => {}, goodOffline: () => {} },
   })
   const running = await startInOrder(endpoint.parts, never, (cause) => expect(cause).toBeUndefined())
   stops.push(() => running.stop(AbortSignal.abort()))
