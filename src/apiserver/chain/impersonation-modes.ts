@@ -4,7 +4,8 @@
  * `impersonate-on:MODE:VERB`: an agent may read pods as its node, and do nothing else as that node.
  */
 import { NODES_GROUP } from '../../identity/node-name.ts'
-import { NODE_NAME_EXTRA, serviceAccountGroups, serviceAccountOf } from '../auth/tokens/service-account-user.ts'
+import { NODE_NAME_EXTRA, serviceAccountGroups } from '../../identity/service-account/user.ts'
+import { serviceAccountOf } from '../auth/tokens/service-account-user.ts'
 import { dnsSubdomain } from '../kinds/names.ts'
 import { MASTERS_GROUP, type UserInfo } from '../request/user.ts'
 

@@ -1,7 +1,7 @@
 /** The bindings of one scope by the names they bind, so that a request only looks at those of its own user. */
 
+import { serviceAccountUserName } from '../../../identity/service-account/user.ts'
 import type { UserInfo } from '../../request/user.ts'
-import { serviceAccountUserName } from '../tokens/service-account-user.ts'
 import { type Binding, nameOf, namespaceOf, type Subject } from './objects.ts'
 
 export class BindingIndex {

@@ -1,11 +1,13 @@
 /** Bearer tokens of ServiceAccounts. A good signature is not enough: all that they speak of is looked at each time. */
+
+import { readClaims, type TokenClaims } from '../../../identity/service-account/claims.ts'
+import { RefusedTokenError } from '../../../identity/service-account/refused-token.ts'
+import { serviceAccountUser } from '../../../identity/service-account/user.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import { readClaims, type TokenClaims } from './claims.ts'
 import type { FindObject } from './find-object.ts'
 import { JwtAuthenticator, type JwtAuthenticatorOptions } from './jwt-authenticator.ts'
 import { checkLiveObjects, LEEWAY_MS } from './live-objects.ts'
-import { serviceAccountUser } from './service-account-user.ts'
-import { RefusedTokenError, type TokenAuthenticator } from './token-authenticator.ts'
+import type { TokenAuthenticator } from './token-authenticator.ts'
 
 export interface ServiceAccountTokenOptions extends Omit<JwtAuthenticatorOptions, 'userOf'> {
   readonly find: FindObject

@@ -1,8 +1,9 @@
 /** The object that a token shall live and die with: found, and checked to be the one that was meant. */
+
+import type { BoundObjects, ClaimedObject } from '../../../identity/service-account/claims.ts'
 import { goQuote } from '../../../kube/status/go-text.ts'
 import { badRequest } from '../../../kube/status/request-errors.ts'
 import { conflict, notFound } from '../../../kube/status/resource-errors.ts'
-import type { BoundObjects, ClaimedObject } from './claims.ts'
 import type { FindObject, PodSpec, TokenObject, TokenResource } from './find-object.ts'
 
 export interface BoundObjectReference {

@@ -2,8 +2,8 @@
 import { type KeyObject, randomUUID } from 'node:crypto'
 import { CompactSign } from 'jose'
 import { jwtAlgorithm, jwtKeyId } from '../../../identity/jwk.ts'
-import type { BoundObjects, ClaimedObject } from './claims.ts'
-import { serviceAccountUserName } from './service-account-user.ts'
+import type { BoundObjects, ClaimedObject } from '../../../identity/service-account/claims.ts'
+import { serviceAccountUserName } from '../../../identity/service-account/user.ts'
 
 /** Who issues the tokens, and the one audience of the API server itself. */
 export const DEFAULT_ISSUER = 'https://kubernetes.default.svc'

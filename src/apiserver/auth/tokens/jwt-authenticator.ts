@@ -1,15 +1,17 @@
 /** What all JWTs of one issuer have in common: the signature, and whom they are for. */
 import type { KeyObject } from 'node:crypto'
+import { type JsonObject, readAudiences } from '../../../identity/service-account/claims.ts'
+import { RefusedTokenError } from '../../../identity/service-account/refused-token.ts'
+import {
+  ownVerificationKey,
+  parseToken,
+  type SignatureCheck,
+  SignatureVerifier,
+  type UnverifiedToken,
+} from '../../../identity/service-account/signed-token.ts'
 import { goQuote } from '../../../kube/status/go-text.ts'
 import type { UserInfo } from '../../request/user.ts'
-import { type JsonObject, readAudiences } from './claims.ts'
-import { parseToken, type SignatureCheck, SignatureVerifier, type UnverifiedToken } from './signed-token.ts'
-import {
-  commonAudiences,
-  RefusedTokenError,
-  type TokenAuthentication,
-  type TokenAuthenticator,
-} from './token-authenticator.ts'
+import { commonAudiences, type TokenAuthentication, type TokenAuthenticator } from './token-authenticator.ts'
 
 export interface JwtAuthenticatorOptions {
   /** Public or private; tokens of any of them are believed, so that keys can be replaced. */
@@ -32,7 +34,7 @@ export class JwtAuthenticator implements TokenAuthenticator {
 
   constructor(options: JwtAuthenticatorOptions) {
     this.#options = options
-    this.#verifier = new SignatureVerifier(options.keys)
+    this.#verifier = new SignatureVerifier(options.keys.map(ownVerificationKey))
   }
 
   async authenticateToken(text: string, asked: readonly string[]): Promise<TokenAuthentication> {

@@ -3,12 +3,13 @@
  * `kubernetes.io/service-account-token`, and it is good for as long as it stands there.
  */
 import { timingSafeEqual } from 'node:crypto'
+import { type JsonObject, readText } from '../../../identity/service-account/claims.ts'
+import { RefusedTokenError } from '../../../identity/service-account/refused-token.ts'
+import { serviceAccountUser, serviceAccountUserName } from '../../../identity/service-account/user.ts'
 import { goQuote } from '../../../kube/status/go-text.ts'
-import { type JsonObject, readText } from './claims.ts'
 import type { FindObject } from './find-object.ts'
 import { JwtAuthenticator, type JwtAuthenticatorOptions } from './jwt-authenticator.ts'
-import { serviceAccountUser, serviceAccountUserName } from './service-account-user.ts'
-import { RefusedTokenError, type TokenAuthenticator } from './token-authenticator.ts'
+import type { TokenAuthenticator } from './token-authenticator.ts'
 
 export const LEGACY_ISSUER = 'kubernetes/serviceaccount'
 /** A controller puts it on Secrets whose token nobody has used for a year. */

@@ -1,9 +1,10 @@
 /** Whether what a token speaks of still is: a token ends with its ServiceAccount and with the object it is bound to. */
+
+import type { ClaimedObject, KubernetesClaims } from '../../../identity/service-account/claims.ts'
+import { RefusedTokenError } from '../../../identity/service-account/refused-token.ts'
 import { parseTime } from '../../../kube/codec/time.ts'
 import { goQuote } from '../../../kube/status/go-text.ts'
-import type { ClaimedObject, KubernetesClaims } from './claims.ts'
 import type { FindObject, TokenObject } from './find-object.ts'
-import { RefusedTokenError } from './token-authenticator.ts'
 
 /** Clocks of servers differ, and a container that is being stopped still has things to say. */
 export const LEEWAY_MS = 60_000

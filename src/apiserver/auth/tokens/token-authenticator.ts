@@ -17,8 +17,3 @@ export interface TokenAuthenticator {
 export function commonAudiences(offered: readonly string[], asked: readonly string[]): string[] {
   return asked.filter((audience) => offered.includes(audience))
 }
-
-/** A token of ours that is no good. The message is the reason. */
-export class RefusedTokenError extends Error {
-  override readonly name = 'RefusedTokenError'
-}

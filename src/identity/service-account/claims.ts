@@ -1,5 +1,5 @@
 /** What a ServiceAccount token says: written by the issuer, read back once the signature has been checked. */
-import { RefusedTokenError } from './token-authenticator.ts'
+import { RefusedTokenError } from './refused-token.ts'
 
 /** Of an object that may have gone since; the uid is empty only for a node that was not known when the token was made. */
 export interface ClaimedObject {

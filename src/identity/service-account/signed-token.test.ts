@@ -2,9 +2,9 @@ import { createSecretKey, type KeyObject } from 'node:crypto'
 import * as fc from 'fast-check'
 import { CompactSign } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { jwtAlgorithm, jwtKeyId } from '../../../identity/jwk.ts'
-import { generateKeys, type KeyKind, type KeyPair, publicKeyPem } from '../../../identity/keys.ts'
-import { parseToken, type SignatureCheck, SignatureVerifier } from './signed-token.ts'
+import { jwtAlgorithm, jwtKeyId } from '../jwk.ts'
+import { generateKeys, type KeyKind, type KeyPair, publicKeyPem } from '../keys.ts'
+import { ownVerificationKey, parseToken, type SignatureCheck, SignatureVerifier } from './signed-token.ts'
 
 const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const header = part({ alg: 'ES256', kid: 'k' })
@@ -78,7 +78,7 @@ describe('SignatureVerifier', () => {
   }
 
   it('believes every key it was given, by name or by trying', async () => {
-    const verifier = new SignatureVerifier(pairs.map(({ publicKey }) => publicKey))
+    const verifier = new SignatureVerifier(pairs.map(({ publicKey }) => ownVerificationKey(publicKey)))
     for (const { privateKey } of pairs) {
       const alg = jwtAlgorithm(privateKey)
       expect(await check(verifier, await sign(privateKey, { alg, kid: jwtKeyId(privateKey) }))).toBe('valid')
@@ -87,12 +87,12 @@ describe('SignatureVerifier', () => {
   })
 
   it('takes private keys for their public halves', async () => {
-    const verifier = new SignatureVerifier([stranger.privateKey])
+    const verifier = new SignatureVerifier([ownVerificationKey(stranger.privateKey)])
     expect(await check(verifier, await sign(stranger.privateKey, { alg: 'ES256' }))).toBe('valid')
   })
 
   it('believes nobody else', async () => {
-    const verifier = new SignatureVerifier(pairs.map(({ publicKey }) => publicKey))
+    const verifier = new SignatureVerifier(pairs.map(({ publicKey }) => ownVerificationKey(publicKey)))
     const kid = jwtKeyId(stranger.privateKey)
     expect(await check(verifier, await sign(stranger.privateKey, { alg: 'ES256', kid }))).toBe('unknown-key')
     expect(await check(verifier, await sign(stranger.privateKey, { alg: 'ES256' }))).toBe('bad-signature')
@@ -104,7 +104,7 @@ describe('SignatureVerifier', () => {
   it('lets no token choose how it is checked', async () => {
     const [rsa] = pairs as [KeyPair]
     const kid = jwtKeyId(rsa.privateKey)
-    const verifier = new SignatureVerifier([rsa.publicKey])
+    const verifier = new SignatureVerifier([ownVerificationKey(rsa.publicKey)])
     const publicText = createSecretKey(Buffer.from(publicKeyPem(rsa.publicKey)))
     expect(await check(verifier, await sign(publicText, { alg: 'HS256', kid }))).toBe('bad-signature')
     expect(await check(verifier, await sign(rsa.privateKey, { alg: 'RS512', kid }))).toBe('bad-signature')
@@ -112,7 +112,7 @@ describe('SignatureVerifier', () => {
   })
 
   it('remembers a token as a whole', async () => {
-    const verifier = new SignatureVerifier([stranger.publicKey])
+    const verifier = new SignatureVerifier([ownVerificationKey(stranger.publicKey)])
     const text = await sign(stranger.privateKey, { alg: 'ES256' })
     expect([await check(verifier, text), await check(verifier, text)]).toEqual(['valid', 'valid'])
     const [first = '', , signature = ''] = text.split('.')

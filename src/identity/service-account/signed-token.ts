@@ -1,7 +1,7 @@
 /** JWTs as they come in: taken apart first, believed only after their signature has been checked. */
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
 import { compactVerify, errors } from 'jose'
-import { jwtAlgorithm, jwtKeyId } from '../../../identity/jwk.ts'
+import { jwtAlgorithm, jwtKeyId } from '../jwk.ts'
 import { isJsonObject, type JsonObject } from './claims.ts'
 
 /** Signatures that need no second check. A token is about 1 kB, only its hash is kept. */
@@ -40,16 +40,27 @@ function parsePart(part: string): JsonObject | undefined {
 
 export type SignatureCheck = 'valid' | 'unknown-key' | 'bad-signature'
 
-/** Checks signatures by a set of keys. Each key is good for its own algorithm only, whatever the token claims. */
+/** A public key, by the name that tokens have for it, and the algorithms it may have been used with. */
+export interface VerificationKey {
+  readonly id: string
+  readonly key: KeyObject
+  readonly algorithms: readonly string[]
+}
+
+/** A key that we sign with ourselves, private or public: there is one algorithm for it. */
+export function ownVerificationKey(key: KeyObject): VerificationKey {
+  const publicKey = key.type === 'private' ? createPublicKey(key) : key
+  return { id: jwtKeyId(publicKey), key: publicKey, algorithms: [jwtAlgorithm(publicKey)] }
+}
+
+/** Checks signatures by a set of keys. Each key is good for its own algorithms only, whatever the token claims. */
 export class SignatureVerifier {
-  readonly #keys: readonly KeyObject[]
-  readonly #keysById: ReadonlyMap<string, KeyObject>
+  readonly #keys: readonly VerificationKey[]
   /** Hashes of tokens with a good signature, the least recently used first: keys never change, nor does this verdict. */
   readonly #valid = new Set<string>()
 
-  constructor(keys: readonly KeyObject[]) {
-    this.#keys = keys.map((key) => (key.type === 'private' ? createPublicKey(key) : key))
-    this.#keysById = new Map(this.#keys.map((key) => [jwtKeyId(key), key]))
+  constructor(keys: readonly VerificationKey[]) {
+    this.#keys = keys
   }
 
   async check(token: UnverifiedToken): Promise<SignatureCheck> {
@@ -58,8 +69,7 @@ export class SignatureVerifier {
       this.#valid.add(hash)
       return 'valid'
     }
-    const candidates = token.keyId === '' ? this.#keys : [this.#keysById.get(token.keyId)]
-    const keys = candidates.filter((key) => key !== undefined)
+    const keys = token.keyId === '' ? this.#keys : this.#keys.filter(({ id }) => id === token.keyId)
     if (keys.length === 0) return 'unknown-key'
     for (const key of keys) {
       if (!(await isSignedBy(token.text, key))) continue
@@ -76,9 +86,9 @@ export class SignatureVerifier {
   }
 }
 
-async function isSignedBy(text: string, key: KeyObject): Promise<boolean> {
+async function isSignedBy(text: string, { key, algorithms }: VerificationKey): Promise<boolean> {
   try {
-    await compactVerify(text, key, { algorithms: [jwtAlgorithm(key)] })
+    await compactVerify(text, key, { algorithms: [...algorithms] })
     return true
   } catch (error) {
     if (error instanceof errors.JOSEError) return false
