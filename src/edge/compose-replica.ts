@@ -24,7 +24,7 @@ import type { Upstream } from './upstream/upstream.ts'
 export interface ComposeReplicaOptions {
   readonly node: string
   readonly upstream: Upstream
-  readonly links: ReachLink
+  readonly links: ReachLink & { readonly shortestRttMs: number | undefined }
   /** Whether the node has a certificate to ask the API server with. */
   readonly hasNodePair: () => boolean
   readonly policy?: FeedPolicy
@@ -51,7 +51,7 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
   const pool = (): 'node' | 'open' => (hasNodePair() ? 'node' : 'open')
   const reach = new Reach({
     link: links,
-    probe: createProbe({ upstream, pool, clock }),
+    probe: createProbe({ upstream, pool, rttMs: () => links.shortestRttMs, clock }),
     clock,
     random,
     logger: options.logger,
@@ -70,6 +70,7 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
   const shared = { feeds, readers, policy, clock, random }
   const replica = new Replica({
     reach,
+    clock,
     online: new OnlineReads({ ...shared, passing: new PassingAnswers(feeds, logger) }),
     offline: new OfflineReads({ ...shared, offlineSinceMs: () => reach.now.sinceMs }),
   })

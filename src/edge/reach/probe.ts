@@ -10,11 +10,17 @@ import type { ProbeResult } from './reach-core.ts'
 
 /** For the whole of a probe: a new connection and one question are four round trips, on the slowest link three seconds. */
 export const PROBE_TIMEOUT_MS = 5_000
+/** The same on a link whose round trip is known to be short: nobody who waits for an answer waits much longer than it takes. */
+export const MIN_PROBE_TIMEOUT_MS = 2_000
+/** How many round trips a probe may take. */
+const PROBE_ROUND_TRIPS = 20
 
 export interface ProbeOptions {
   readonly upstream: Pick<Upstream, 'request'>
   /** `node` where the node has a certificate, else `open`. */
   readonly pool: () => PoolName
+  /** The round trip of the link, where it is known. */
+  readonly rttMs?: () => number | undefined
   readonly clock: Clock
 }
 
@@ -26,14 +32,15 @@ const headers = [
   ['user-agent', 'causeway-endpoint'],
 ] as const
 
-export function createProbe({ upstream, pool: choose, clock }: ProbeOptions): Probe {
+export function createProbe({ upstream, pool: choose, rttMs = () => undefined, clock }: ProbeOptions): Probe {
   return async (signal) => {
     signal.throwIfAborted()
     const pool = choose()
     const giveUp = new AbortController()
     const obey = (): void => giveUp.abort(signal.reason)
     signal.addEventListener('abort', obey, { once: true })
-    const cancelTimer = clock.schedule(PROBE_TIMEOUT_MS, () => giveUp.abort(tooLate))
+    const timeoutMs = probeTimeoutMs(rttMs())
+    const cancelTimer = clock.schedule(timeoutMs, () => giveUp.abort(tooLate(timeoutMs)))
     try {
       const asked = { pool, method: 'GET', target: '/readyz', headers, body: undefined, signal: giveUp.signal }
       const { status, body } = await upstream.request(asked)
@@ -50,7 +57,13 @@ export function createProbe({ upstream, pool: choose, clock }: ProbeOptions): Pr
   }
 }
 
-const tooLate = new UpstreamError('timeout', `the API server has not answered within ${PROBE_TIMEOUT_MS / 1000} s`)
+function probeTimeoutMs(rttMs = Number.POSITIVE_INFINITY): number {
+  return Math.max(MIN_PROBE_TIMEOUT_MS, Math.min(PROBE_TIMEOUT_MS, PROBE_ROUND_TRIPS * rttMs))
+}
+
+function tooLate(timeoutMs: number): UpstreamError {
+  return new UpstreamError('timeout', `the API server has not answered within ${timeoutMs / 1000} s`)
+}
 
 /** What a server answers that will not show its health to us still shows that it serves. */
 function answeredWith(status: number, pool: PoolName): ProbeResult {

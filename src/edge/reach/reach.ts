@@ -121,6 +121,11 @@ export class Reach implements Part {
     if (error instanceof UpstreamError && error.kind !== 'overloaded') this.#feed({ type: 'doubted' })
   }
 
+  /** A request waits for its answer longer than usual. */
+  doubt(): void {
+    this.#feed({ type: 'doubted' })
+  }
+
   /** The API server answered 401 to a request under the node's own certificate. Only probes that meet the same are believed. */
   nodeRejected(): void {
     this.#feed({ type: 'doubted' })
