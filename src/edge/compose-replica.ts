@@ -14,11 +14,13 @@ import { AccessReviews } from './readers/access-reviews.ts'
 import { Readers } from './readers/readers.ts'
 import { TokenReviews } from './readers/token-review.ts'
 import { Verdicts } from './readers/verdicts.ts'
+import { Documents } from './replica/documents.ts'
 import { type FeedPolicy, USUAL_FEED_POLICY } from './replica/feed-policy.ts'
 import { OfflineReads } from './replica/offline-reads.ts'
 import { OnlineReads } from './replica/online-reads.ts'
 import { PassingAnswers } from './replica/passing-answers.ts'
 import { Replica } from './replica/replica.ts'
+import { TokenAnswers } from './replica/token-answers.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 export interface ComposeReplicaOptions {
@@ -67,12 +69,16 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     access: new AccessReviews(reviewing),
     verdicts: new Verdicts(),
   })
+  const documents = new Documents()
+  const tokens = new TokenAnswers({ isPodThere: (uid) => isPodThere(feeds, uid) })
   const shared = { feeds, readers, policy, clock, random }
   const replica = new Replica({
     reach,
     clock,
     online: new OnlineReads({ ...shared, passing: new PassingAnswers(feeds, logger) }),
-    offline: new OfflineReads({ ...shared, offlineSinceMs: () => reach.now.sinceMs }),
+    offline: new OfflineReads({ ...shared, documents, offlineSinceMs: () => reach.now.sinceMs }),
+    documents,
+    tokens,
   })
   const following: Part = {
     name: 'feeds',
@@ -90,4 +96,12 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     },
   }
   return { parts: [reach, following], replica, readers, feeds, reach }
+}
+
+function isPodThere(feeds: Feeds, uid: string): boolean {
+  for (const { scope, objects } of feeds.all) {
+    if (scope.apiGroup !== '' || scope.resource !== 'pods') continue
+    for (const { metadata } of objects.values()) if (metadata.uid === uid) return true
+  }
+  return false
 }

@@ -4,8 +4,10 @@
  * off for the client too, so that no half of a list looks like a whole one.
  */
 
+import { Readable } from 'node:stream'
 import type { RequestBody } from '../../http/body/streamed-body.ts'
 import type { ResponseHeaders, StreamingExchange } from '../../http/server/exchange.ts'
+import { requestEntityTooLarge } from '../../kube/status/request-errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { FilterPlan, FilterRequest } from '../filters/filter-plan.ts'
 import type { ReplicaRequest } from '../replica/replica-request.ts'
@@ -53,21 +55,23 @@ export async function forwardExchange(
   const body = exchange.body()
   const unwatch = body === undefined ? undefined : watchBody(body, exchange, entry, record, options.clock)
   try {
-    const up = async (): Promise<UpstreamAnswer> => {
+    const up = async (whole?: Buffer): Promise<UpstreamAnswer> => {
       const answer = await options.upstream.request({
         pool: entry.pool,
         method: exchange.method,
         target: exchange.target,
         headers: upstreamHeaders(exchange.headers, { plainAnswer: plan !== undefined, peer: exchange.peer }),
-        body,
+        body: whole === undefined ? body : Readable.from([whole]),
         trailers:
-          body === undefined || !exchange.headers.get('trailer') ? undefined : () => upstreamTrailers(body.trailers()),
+          body === undefined || whole !== undefined || !exchange.headers.get('trailer')
+            ? undefined
+            : () => upstreamTrailers(body.trailers()),
         signal: exchange.ending,
       })
       options.judged(entry, exchange, record, answer.status)
       return answer
     }
-    const answer = await (options.replica?.answer(replicaRequest(exchange, entry, up)) ?? up())
+    const answer = await (options.replica?.answer(replicaRequest(exchange, entry, body, up)) ?? up())
     await passOn(answer, plan, exchange, record)
   } catch (error) {
     unwatch?.()
@@ -78,10 +82,23 @@ export async function forwardExchange(
 function replicaRequest(
   { method, headers, ending: signal }: StreamingExchange,
   { info, query, caller, pool }: Entry,
+  body: RequestBody | undefined,
   up: ReplicaRequest['up'],
 ): ReplicaRequest {
   const { token, hash: tokenHash } = caller.kind === 'token' ? caller : { token: undefined, hash: '' }
-  return { method, info, query, headers, reader: { kind: caller.kind, pool, token, tokenHash }, signal, up }
+  const reader = { kind: caller.kind, pool, token, tokenHash }
+  return { method, info, query, headers, reader, signal, readBody: (maxBytes) => readWhole(body, maxBytes), up }
+}
+
+async function readWhole(body: RequestBody | undefined, maxBytes: number): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of (body ?? []) as AsyncIterable<Buffer>) {
+    bytes += piece.length
+    if (bytes > maxBytes) throw requestEntityTooLarge(`limit is ${maxBytes}`)
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
 }
 
 const filteredVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch'])

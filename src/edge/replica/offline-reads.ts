@@ -18,6 +18,7 @@ import { type Selection, selectionFrom } from '../feeds/selection.ts'
 import type { Identity } from '../readers/identity.ts'
 import { authorizationOf, type Readers } from '../readers/readers.ts'
 import type { UpstreamAnswer } from '../upstream/upstream.ts'
+import type { Documents } from './documents.ts'
 import type { FeedPolicy } from './feed-policy.ts'
 import { answerOf, findObject, listAnswer, objectAnswer, outputOf, sortedObjects } from './local-answer.ts'
 import type { CollectionRead, ObjectRead, Reading } from './reading.ts'
@@ -31,6 +32,7 @@ export interface OfflineReadsOptions {
   readonly feeds: Feeds
   readonly readers: Readers
   readonly policy: FeedPolicy
+  readonly documents: Documents
   /** The date since which the API server cannot be reached. */
   readonly offlineSinceMs: () => number
   readonly clock: Clock
@@ -65,6 +67,16 @@ export class OfflineReads {
       if (error instanceof InexactError) throw this.#unavailable(error.message)
       throw error
     }
+  }
+
+  /** A document about the API. Throws an ApiError where there is none that the caller can read. */
+  async document(path: string, request: ReplicaRequest): Promise<UpstreamAnswer> {
+    await this.#identify(request)
+    const at = new Date(this.#options.offlineSinceMs()).toISOString()
+    const warning = `299 - "this node is cut off from its API server since ${at}"`
+    const answer = this.#options.documents.answer(path, request, warning)
+    if (answer === undefined) throw this.#unavailable(`${path} has not been kept here in a form that was asked for`)
+    return answer
   }
 
   async #identify({ reader }: ReplicaRequest): Promise<Identity> {

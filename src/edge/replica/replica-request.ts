@@ -9,6 +9,8 @@ export interface ReplicaRequest extends ReadHead {
   readonly reader: Reader
   /** Aborts when nobody wants the answer any more. */
   readonly signal: Cancellation
+  /** The whole body; rejects where it is larger. Whoever has it hands it to `up`. */
+  readonly readBody: (maxBytes: number) => Promise<Buffer>
   /** Passes it on to the API server as it is, once. */
-  readonly up: () => Promise<UpstreamAnswer>
+  readonly up: (body?: Buffer) => Promise<UpstreamAnswer>
 }

@@ -8,19 +8,31 @@ import { isServiceUnavailable } from '../../kube/status/predicates.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Reach } from '../reach/reach.ts'
 import { type UpstreamAnswer, UpstreamError } from '../upstream/upstream.ts'
+import { type Documents, documentPath } from './documents.ts'
 import type { OfflineReads } from './offline-reads.ts'
 import type { OnlineReads } from './online-reads.ts'
-import { type Reading, readingOf } from './reading.ts'
+import { readingOf } from './reading.ts'
 import type { ReplicaRequest } from './replica-request.ts'
+import { type TokenAnswers, tokenRequestOf } from './token-answers.ts'
 
-/** A read that has no answer by then makes the edge ask whether anybody would get one. */
+/** A request that has no answer by then makes the edge ask whether anybody would get one. */
 export const SLOW_ANSWER_MS = 2_000
 
 export interface ReplicaOptions {
   readonly reach: Pick<Reach, 'now' | 'answered' | 'failed' | 'doubt' | 'confirm' | 'nodeRejected' | 'onChange'>
   readonly online: OnlineReads
   readonly offline: OfflineReads
+  readonly documents: Documents
+  readonly tokens: TokenAnswers
   readonly clock: Clock
+}
+
+/** The two ways to answer one request. */
+interface Ways {
+  /** By the API server, or by a feed that follows it. */
+  online(): Promise<UpstreamAnswer>
+  /** From what is kept; throws an ApiError where that does not do. */
+  offline(): Promise<UpstreamAnswer>
 }
 
 export class Replica {
@@ -37,37 +49,56 @@ export class Replica {
 
   /** Rejects as `up` of the request does, and with an ApiError where the edge itself has to refuse. */
   async answer(request: ReplicaRequest): Promise<UpstreamAnswer> {
-    const { reach, offline } = this.#options
-    const watched: ReplicaRequest = { ...request, up: () => this.#up(request) }
-    const reading = readingOf(request)
+    const { reach } = this.#options
     const isOffline = reach.now.state === 'offline'
-    if (reading === undefined) {
+    const watched: ReplicaRequest = { ...request, up: (body) => this.#up(request, body) }
+    const ways = this.#waysOf(watched)
+    if (ways === undefined) {
       if (isOffline && this.#hasBeenOnline) throw new UpstreamError('offline', reach.now.why)
       return await watched.up()
     }
-    if (isOffline && this.#hasBeenOnline) return await offline.answer(reading, watched)
+    if (isOffline && this.#hasBeenOnline) return await ways.offline()
     try {
-      if (isOffline) return await this.#early(reading, watched)
-      return await this.#online(reading, watched)
+      return isOffline ? await this.#early(ways, watched) : await this.#patiently(ways, watched)
     } catch (error) {
-      return await this.#insteadOf(error, reading, watched)
+      if (!(error instanceof UpstreamError) || error.kind === 'overloaded' || request.signal.aborted) throw error
+      // One that failed on its way waits until it is known whether others would, too.
+      if ((await reach.confirm()) !== 'offline') throw error
+      return await ways.offline()
     }
   }
 
+  /** Undefined for what nothing is kept of: writes, logs, requests in another's name. */
+  #waysOf(request: ReplicaRequest): Ways | undefined {
+    const { online, offline, documents, tokens } = this.#options
+    const reading = readingOf(request)
+    if (reading !== undefined)
+      return { online: () => online.answer(reading, request), offline: () => offline.answer(reading, request) }
+    const path = documentPath(request)
+    if (path !== undefined)
+      return {
+        online: async () => documents.pass(path, await request.up()),
+        offline: () => offline.document(path, request),
+      }
+    const asked = tokenRequestOf(request)
+    if (asked === undefined) return undefined
+    return { online: () => tokens.pass(asked, request), offline: () => tokens.answer(asked, request) }
+  }
+
   /** What is kept is answered at once; what is not may be had in a moment. */
-  async #early(reading: Reading, request: ReplicaRequest): Promise<UpstreamAnswer> {
+  async #early(ways: Ways, request: ReplicaRequest): Promise<UpstreamAnswer> {
     try {
-      return await this.#options.offline.answer(reading, request)
+      return await ways.offline()
     } catch (error) {
-      if (isServiceUnavailable(error)) return await this.#online(reading, request)
+      if (isServiceUnavailable(error)) return await this.#patiently(ways, request)
       throw error
     }
   }
 
-  async #up(request: ReplicaRequest): Promise<UpstreamAnswer> {
+  async #up(request: ReplicaRequest, body?: Buffer): Promise<UpstreamAnswer> {
     const { reach } = this.#options
     try {
-      const answer = await request.up()
+      const answer = await request.up(body)
       if (answer.status === 401 && request.reader.kind === 'node') reach.nodeRejected()
       else reach.answered()
       return answer
@@ -78,28 +109,20 @@ export class Replica {
   }
 
   /** What has not been answered when the API server is found to be away does not wait for the link to say so. */
-  async #online(reading: Reading, request: ReplicaRequest): Promise<UpstreamAnswer> {
-    const { clock, online, reach } = this.#options
-    const answering = online.answer(reading, request)
-    const patience = new Patience(reach, request.signal)
+  async #patiently(ways: Ways, { signal }: ReplicaRequest): Promise<UpstreamAnswer> {
+    const { clock, reach } = this.#options
+    const answering = ways.online()
+    const patience = new Patience(reach, signal)
     const cancelDoubt = clock.schedule(SLOW_ANSWER_MS, () => reach.doubt())
     try {
       const first = await Promise.race([answering, patience.lost])
       if (first !== undefined) return first
       discard(answering)
-      return await this.#options.offline.answer(reading, request)
+      return await ways.offline()
     } finally {
       cancelDoubt()
       patience.end()
     }
-  }
-
-  /** A request that failed on its way waits until it is known whether others would, too. */
-  async #insteadOf(error: unknown, reading: Reading, request: ReplicaRequest): Promise<UpstreamAnswer> {
-    const { reach, offline } = this.#options
-    if (!(error instanceof UpstreamError) || error.kind === 'overloaded' || request.signal.aborted) throw error
-    if ((await reach.confirm()) !== 'offline') throw error
-    return await offline.answer(reading, request)
   }
 }
 
