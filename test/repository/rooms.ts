@@ -64,6 +64,8 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     readers: ['upstream'],
     replica: ['feeds', 'reach', 'readers', 'upstream'],
     endpoint: ['filters', 'replica', 'upstream'],
+    keeping: [],
+    endpoint: ['filters', 'upstream'],
     forwards: [],
     destinations: [],
     konnectivity: [],

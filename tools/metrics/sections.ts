@@ -10,6 +10,7 @@ import { createEndpointMetrics } from '../../src/edge/endpoint/endpoint-metrics.
 import { createFilterMetrics } from '../../src/edge/filters/filter-metrics.ts'
 import { createForwardMetrics } from '../../src/edge/forwards/forward-metrics.ts'
 import { createKeeperMetrics } from '../../src/edge/identity/keeper-metrics.ts'
+import { createKeepingMetrics } from '../../src/edge/keeping/keeping-metrics.ts'
 import { createKonnectivityMetrics } from '../../src/edge/konnectivity/metrics.ts'
 import { createTokenMetrics } from '../../src/edge/kubeconfigs/token-metrics.ts'
 import { createLinkMetrics } from '../../src/edge/link/link-metrics.ts'
@@ -72,6 +73,17 @@ const noLinks = {
   rttMs: undefined,
 }
 
+const nothingKept = {
+  isOn: true,
+  problem: undefined,
+  bytes: 0,
+  feeds: 0,
+  entries: 0,
+  records: 0,
+  quarantined: 0,
+  lastFlushMs: undefined,
+}
+
 function hubRegistry(): Registry {
   const registry = new Registry()
   createServingMetrics(registry)
@@ -98,6 +110,7 @@ function edgeRegistry(): Registry {
   createUpstreamMetrics(registry, () => ({ pools: [], upgrades: 0 }))
   createReachMetrics(registry, () => ({ state: 'offline', lastsMs: 0 }))
   createFilterMetrics(registry)
+  createKeepingMetrics(registry, () => nothingKept)
   createTokenMetrics(registry)
   createNatMetrics(registry)
   createKonnectivityMetrics(registry)
