@@ -65,7 +65,6 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     replica: ['feeds', 'reach', 'readers', 'upstream'],
     endpoint: ['filters', 'replica', 'upstream'],
     keeping: [],
-    endpoint: ['filters', 'upstream'],
     forwards: [],
     destinations: [],
     konnectivity: [],
