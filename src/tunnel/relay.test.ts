@@ -1,7 +1,9 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { collect, collectText, drive, settled } from '../../test/worlds/yamux-drivers.ts'
+import { duplexPair } from '../../test/worlds/yamux-duplex-pair.ts'
 import { memoryCarriers } from '../../test/worlds/yamux-wire-carrier.ts'
+import { ManualClock } from '../runtime/clock.ts'
 import { type RelayResult, relay } from './relay.ts'
 import type { TunnelStream } from './tunnel-stream.ts'
 
@@ -99,5 +101,57 @@ describe('relay', () => {
     expect(written).toBeLessThan(64 * 1024 * 1024)
     stream.destroy()
     await results[0]
+  })
+})
+
+describe('relay of a stream without half-close', () => {
+  function open() {
+    const clock = new ManualClock()
+    const [stream, peer] = duplexPair()
+    stream.allowHalfOpen = false
+    const [socket, target] = duplexPair()
+    for (const side of [stream, peer, socket, target]) side.on('error', () => {})
+    const result = relay(stream, socket, { linger: { clock, maxMs: 1_000 } })
+    return { clock, stream, peer, socket, target, result }
+  }
+
+  it('gives the socket its last bytes, and its time to say goodbye, after the stream has closed', async () => {
+    const { clock, stream, peer, socket, target, result } = open()
+    const heard = collectText(target)
+    peer.resume()
+    peer.end('last words')
+    expect(await heard).toBe('last words')
+    await settled()
+    expect([stream.destroyed, socket.destroyed]).toEqual([true, false])
+    await clock.advance(1_000)
+    expect(await result).toMatchObject({ toSocketBytes: 10, error: undefined })
+    expect(socket.destroyed).toBe(true)
+  })
+
+  it('reads a socket on that nobody hears any more', async () => {
+    const { peer, target, result } = open()
+    target.resume()
+    peer.resume()
+    peer.end()
+    await settled()
+    target.end(Buffer.alloc(1024 * 1024))
+    expect(await result).toMatchObject({ toTunnelBytes: 0, error: undefined })
+  })
+
+  it('does not cut off what a socket has sent before it went', async () => {
+    const { peer, target, socket, result } = open()
+    target.end('bye')
+    await settled()
+    socket.destroy()
+    expect(await collectText(peer)).toBe('bye')
+    peer.end()
+    expect(await result).toMatchObject({ toTunnelBytes: 3, error: undefined })
+  })
+
+  it('cuts the socket when the stream fails', async () => {
+    const { stream, socket, result } = open()
+    stream.destroy(new Error('the link broke'))
+    expect(await result).toMatchObject({ error: { message: 'the link broke' } })
+    expect(socket.destroyed).toBe(true)
   })
 })

@@ -1,18 +1,22 @@
 /**
- * Joins a tunnel stream with a socket, both ways and each half by itself: an end passes as an end, a failure as a reset.
- * What one turn of the event loop brought for the socket goes out in one write.
+ * Joins a stream with a socket, both ways and each half by itself: an end passes as an end, a failure as a reset. The stream is
+ * one of a session, of a konnectivity link, or a connection to the API server.
  */
 import type { Duplex } from 'node:stream'
-import type { TunnelStream } from './tunnel-stream.ts'
-
-/** Bytes put into one write to the socket: enough to save system calls, little enough to stay in the processor's cache. */
-const RELAY_BATCH_BYTES = 256 * 1024
-
-/** Less than this is passed on at once, because a small answer must not wait for company. */
-const RELAY_GATHER_BYTES = 4 * 1024
+import type { Clock } from '../runtime/clock.ts'
+import { BatchedPassage, type Passage, PlainPassage } from './passage.ts'
+import { TunnelStream } from './tunnel-stream.ts'
 
 /** A socket, as far as it matters here. */
 export type RelaySocket = Duplex & { resetAndDestroy?(): unknown }
+
+export interface RelayOptions {
+  /**
+   * How long the socket may take its last bytes and say goodbye after a stream without half-close has closed in good order.
+   * Absent: as long as it likes.
+   */
+  readonly linger?: { readonly clock: Clock; readonly maxMs: number }
+}
 
 export interface RelayResult {
   readonly toSocketBytes: number
@@ -21,26 +25,32 @@ export interface RelayResult {
   readonly error: Error | undefined
 }
 
-/** Resolves when both sides are closed; never rejects. */
-export function relay(stream: TunnelStream, socket: RelaySocket): Promise<RelayResult> {
-  return new Promise((resolve) => new Relay(stream, socket, resolve).start())
+/**
+ * Resolves when both sides are closed; never rejects. From a stream of a session bytes may pass at once; from others not before
+ * the next turn of the event loop, so the caller can still say something of its own first.
+ */
+export function relay(stream: Duplex, socket: RelaySocket, options: RelayOptions = {}): Promise<RelayResult> {
+  return new Promise((resolve) => new Relay(stream, socket, options, resolve).start())
 }
 
 class Relay {
-  readonly #stream: TunnelStream
+  readonly #stream: Duplex
   readonly #socket: RelaySocket
+  readonly #options: RelayOptions
   readonly #resolve: (result: RelayResult) => void
-  #toSocketBytes = 0
-  #toTunnelBytes = 0
+  readonly #toTunnel: Passage
+  readonly #toSocket: Passage
   #error: Error | undefined
-  #isScheduled = false
-  #hasEnded = false
   #open = 2
 
-  constructor(stream: TunnelStream, socket: RelaySocket, resolve: (result: RelayResult) => void) {
+  constructor(stream: Duplex, socket: RelaySocket, options: RelayOptions, resolve: (result: RelayResult) => void) {
     this.#stream = stream
     this.#socket = socket
+    this.#options = options
     this.#resolve = resolve
+    this.#toTunnel = new PlainPassage(socket, stream)
+    this.#toSocket =
+      stream instanceof TunnelStream ? new BatchedPassage(stream, socket) : new PlainPassage(stream, socket)
   }
 
   start(): void {
@@ -49,81 +59,57 @@ class Relay {
       side.on('error', (error: Error) => {
         this.#error ??= error
       })
-      side.once('close', () => this.#onClose())
+      if (side.closed) this.#open -= 1
+      else side.once('close', () => this.#onClose())
     }
-    socket.on('data', (chunk: Buffer) => {
-      this.#toTunnelBytes += chunk.length
-      if (!stream.write(chunk)) socket.pause()
-    })
-    socket.once('end', () => stream.end())
-    stream.on('drain', () => socket.resume())
-    socket.on('drain', () => this.#pump())
-    stream.takeOver(() => this.#onReadable())
+    this.#toTunnel.start()
+    this.#toSocket.start()
     // Either side may have gone while the other was being made ready.
     if (stream.destroyed || socket.destroyed) this.#cut()
-  }
-
-  /** Little goes on at once; where much has come, more comes in the same turn, and all of it goes on together. */
-  #onReadable(): void {
-    if (this.#isScheduled || this.#socket.writableNeedDrain) return
-    if (this.#stream.unreadBytes < RELAY_GATHER_BYTES) this.#pump()
-    else this.#schedule()
-  }
-
-  #schedule(): void {
-    if (this.#isScheduled) return
-    this.#isScheduled = true
-    setImmediate(() => {
-      this.#isScheduled = false
-      try {
-        if (!this.#socket.writableNeedDrain) this.#pump()
-      } catch (error) {
-        // Nobody stands above a turn of its own: both sides end with it, and it is told with their end.
-        this.#stream.destroy(error as Error)
-        this.#socket.destroy()
-      }
-    })
-  }
-
-  #pump(): void {
-    const [stream, socket] = [this.#stream, this.#socket]
-    if (!socket.writable) return
-    let batchBytes = 0
-    socket.cork()
-    while (batchBytes < RELAY_BATCH_BYTES) {
-      const chunk = stream.takeChunk()
-      if (chunk === undefined) break
-      batchBytes += chunk.length
-      socket.write(chunk)
-    }
-    socket.uncork()
-    this.#toSocketBytes += batchBytes
-    if (stream.takeEnd()) this.#end()
-    else if (batchBytes >= RELAY_BATCH_BYTES && !socket.writableNeedDrain) this.#schedule()
-  }
-
-  #end(): void {
-    if (this.#hasEnded) return
-    this.#hasEnded = true
-    this.#socket.end()
+    if (this.#open === 0) this.#finish()
   }
 
   #onClose(): void {
     this.#open -= 1
-    if (this.#open === 0) {
-      this.#resolve({ toSocketBytes: this.#toSocketBytes, toTunnelBytes: this.#toTunnelBytes, error: this.#error })
-      return
-    }
-    this.#cut()
+    if (this.#open === 0) this.#finish()
+    else this.#cut()
+  }
+
+  #finish(): void {
+    const [toSocketBytes, toTunnelBytes] = [this.#toSocket.bytes, this.#toTunnel.bytes]
+    this.#resolve({ toSocketBytes, toTunnelBytes, error: this.#error })
   }
 
   /** One side has gone. If it went in good order the other has been ended too; otherwise it is cut off. */
   #cut(): void {
     const [stream, socket] = [this.#stream, this.#socket]
-    if (socket.destroyed && !stream.destroyed && !(socket.readableEnded && this.#hasEnded)) stream.destroy()
-    if (stream.destroyed && !socket.destroyed && !(this.#hasEnded && stream.writableFinished)) {
-      cutOff(socket)
+    if (socket.destroyed && !stream.destroyed && !this.#hasSocketDone()) stream.destroy()
+    if (!stream.destroyed || socket.destroyed) return
+    if (!this.#hasStreamDone()) cutOff(socket)
+    else this.#linger()
+  }
+
+  #hasSocketDone(): boolean {
+    const { readableEnded, errored } = this.#socket
+    // Without half-close the stream closes by the end that was passed on, and what is still on its way must not be cut off.
+    const closesByItself = !this.#stream.allowHalfOpen && errored === null
+    return readableEnded && (this.#toSocket.hasEnded || closesByItself)
+  }
+
+  #hasStreamDone(): boolean {
+    const { writableFinished, errored } = this.#stream
+    return errored === null && writableFinished && this.#toSocket.hasEnded
+  }
+
+  /** Nobody hears the socket any more: it is read to its end, or to the end of its time. */
+  #linger(): void {
+    const { linger } = this.#options
+    const socket = this.#socket
+    if (linger !== undefined) {
+      const cancel = linger.clock.schedule(linger.maxMs, () => socket.destroy())
+      socket.once('close', cancel)
     }
+    socket.resume()
   }
 }
 

@@ -6,13 +6,12 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
-import type { RelayResult } from '../../tunnel/relay.ts'
+import { type RelayResult, relay } from '../../tunnel/relay.ts'
 import type { Destination } from '../routing/destination.ts'
 import type { DialedRoute } from '../routing/route-dialer.ts'
 import { CONNECTED, errorAnswer, refusalAnswer } from './connect-answer.ts'
 import { ConnectHeadReader, type ConnectRequest } from './connect-head.ts'
 import type { FrontClient, FrontConnection } from './front-client.ts'
-import { joinStreams } from './join-streams.ts'
 
 /** For the head of the request: the client is on this machine or near it. */
 export const CONNECT_HEAD_TIMEOUT_MS = 10_000
@@ -167,7 +166,7 @@ export class ConnectConnection implements FrontConnection {
     this.#early = []
     for (const chunk of early) stream.write(chunk)
     if (this.#hasEnded) stream.end()
-    const done = joinStreams(stream, socket)
+    const done = relay(stream, socket)
     socket.resume()
     void done.then((result) =>
       this.#options.carried({ ...result, toTunnelBytes: result.toTunnelBytes + this.#earlyBytes }),

@@ -7,10 +7,10 @@ import type { SafetyNet } from '../../process/safety-net.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { EndingStreams } from '../ending-streams.ts'
 import { OpenError } from '../open-error.ts'
+import { relay } from '../relay.ts'
 import type { Budget } from '../yamux/budget.ts'
 import { dialErrorFrom } from './dial-text.ts'
 import { type Answer, IncomingDials } from './incoming-dials.ts'
-import { joinConnection } from './join-connection.ts'
 import { LinkPressure } from './link-pressure.ts'
 import { type DialOptions, OutgoingDials } from './outgoing-dials.ts'
 import type { DataPacket, DialResponse, Packet } from './packet.ts'
@@ -23,6 +23,8 @@ import { PacketError } from './wire.ts'
 export const MAX_CONNECTIONS_PER_LINK = 4_096
 /** For the peer to agree to a closing; after that its identifier is forgotten. The stock client waits as long. */
 export const CLOSE_TIMEOUT_MS = 10_000
+/** For a target to take its last bytes and say goodbye after the connection has been closed. */
+const TARGET_LINGER_MS = 1_000
 /** Answers to a peer that keeps asking and never reads; beyond this it is not served any more. */
 export const MAX_CONTROL_BACKLOG_BYTES = 1024 * 1024
 
@@ -217,7 +219,8 @@ export class PacketSession {
 
   #connect(target: Duplex): number {
     const connection = this.#adopt(this.#takeId(), false)
-    joinConnection(connection, target, this.#options.clock)
+    const { clock } = this.#options
+    void relay(connection, target, { linger: { clock, maxMs: TARGET_LINGER_MS } })
     return connection.id
   }
 
