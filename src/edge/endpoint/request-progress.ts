@@ -4,6 +4,7 @@
  */
 import type { RequestBody } from '../../http/body/streamed-body.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { Headway } from '../../runtime/headway.ts'
 
 /** As long as an API server would wait for an answer of its own. */
 export const REQUEST_STALL_MS = 60_000
@@ -12,14 +13,13 @@ export const MAX_BODY_MS = 3_600_000
 
 /** Returns a function that ends the watch. A body that waits for us to read on is not the client's stop. */
 export function whenStalled(body: RequestBody, clock: Clock, onStall: () => void): () => void {
-  let seenBytes = -1
+  const headway = new Headway(body.receivedBytes, clock.monotonicMs())
   let cancel = (): void => {}
   const look = (): void => {
     if (body.isComplete || body.destroyed) return
-    const isStalled = body.receivedBytes === seenBytes && body.readableLength === 0
-    seenBytes = body.receivedBytes
-    if (isStalled) onStall()
-    else cancel = clock.schedule(REQUEST_STALL_MS, look)
+    const leftMs = REQUEST_STALL_MS - headway.stoodMs(body.receivedBytes, clock.monotonicMs())
+    if (leftMs <= 0 && body.readableLength === 0) onStall()
+    else cancel = clock.schedule(leftMs > 0 ? leftMs : REQUEST_STALL_MS, look)
   }
   look()
   return () => cancel()

@@ -5,6 +5,7 @@
  * connection that holds requests back: they may be those of others. A slow client that reads on is left alone.
  */
 import type { Clock } from '../../runtime/clock.ts'
+import { Headway } from '../../runtime/headway.ts'
 import { HeldRequests } from './held-requests.ts'
 import {
   MAX_UNSENT_ANSWER_BYTES,
@@ -135,9 +136,7 @@ export class UnsentAccount {
   #bytes = 0
   #readBytes = 0
   #isClosed = false
-  /** When it was last seen to read, and how much it had read then. */
-  #seenMs = 0
-  #seenBytes = 0
+  readonly #headway = new Headway(0, 0, MIN_READ_BYTES)
 
   constructor(all: UnsentAnswers, lane: Lane, reader: AnswerReader) {
     this.#all = all
@@ -157,7 +156,7 @@ export class UnsentAccount {
   /** Waits for its client from now on. */
   add(bytes: number): void {
     if (this.#isClosed || bytes === 0) return
-    if (this.#bytes === 0) this.#see(this.#all.nowMs())
+    if (this.#bytes === 0) this.#headway.restart(this.#readBytes, this.#all.nowMs())
     this.#bytes += bytes
     this.#all.changed(this, bytes)
   }
@@ -198,8 +197,7 @@ export class UnsentAccount {
   /** Nothing of `minBytes` or more has become appreciably less for so long. */
   isStalled(nowMs: number, durationMs: number, minBytes: number): boolean {
     if (this.#bytes < minBytes) return false
-    if (this.#readBytes - this.#seenBytes >= MIN_READ_BYTES) this.#see(nowMs)
-    return nowMs - this.#seenMs >= durationMs
+    return this.#headway.stoodMs(this.#readBytes, nowMs) >= durationMs
   }
 
   close(): void {
@@ -214,10 +212,5 @@ export class UnsentAccount {
 
   get #hasRoom(): boolean {
     return !this.isFull && this.#all.hasRoom
-  }
-
-  #see(nowMs: number): void {
-    this.#seenMs = nowMs
-    this.#seenBytes = this.#readBytes
   }
 }

@@ -3,6 +3,7 @@
  * long as it makes progress; one that has stopped is ended, so that the others go on.
  */
 import type { Clock } from '../../runtime/clock.ts'
+import { Headway } from '../../runtime/headway.ts'
 import type { Account, Budget } from '../yamux/budget.ts'
 import type { PacketConnection } from './packet-connection.ts'
 
@@ -30,7 +31,8 @@ export interface LinkPressureOptions {
 
 interface Queue {
   queuedBytes: number
-  lastProgressMs: number
+  takenBytes: number
+  readonly headway: Headway
   isFull: boolean
   cancelLimit: () => void
 }
@@ -55,7 +57,8 @@ export class LinkPressure {
     const grownBytes = waitingBytes - queue.queuedBytes
     queue.queuedBytes = waitingBytes
     if (grownBytes < 0) {
-      queue.lastProgressMs = this.#options.clock.monotonicMs()
+      queue.takenBytes -= grownBytes
+      queue.headway.stoodMs(queue.takenBytes, this.#options.clock.monotonicMs())
       this.#account.letGo(-grownBytes)
     }
     if (waitingBytes === 0) this.#queues.delete(connection)
@@ -70,8 +73,8 @@ export class LinkPressure {
   }
 
   #admit(connection: PacketConnection): Queue {
-    const lastProgressMs = this.#options.clock.monotonicMs()
-    const queue: Queue = { queuedBytes: 0, lastProgressMs, isFull: false, cancelLimit: () => {} }
+    const headway = new Headway(0, this.#options.clock.monotonicMs())
+    const queue: Queue = { queuedBytes: 0, takenBytes: 0, headway, isFull: false, cancelLimit: () => {} }
     this.#queues.set(connection, queue)
     return queue
   }
@@ -90,7 +93,7 @@ export class LinkPressure {
 
   #limit(connection: PacketConnection, queue: Queue): void {
     const { clock } = this.#options
-    const leftMs = queue.lastProgressMs + READER_STALL_LIMIT_MS - clock.monotonicMs()
+    const leftMs = READER_STALL_LIMIT_MS - queue.headway.stoodMs(queue.takenBytes, clock.monotonicMs())
     if (leftMs <= 0) this.#end(connection)
     else queue.cancelLimit = clock.schedule(leftMs, () => this.#limit(connection, queue))
   }
