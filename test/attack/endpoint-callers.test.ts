@@ -1,13 +1,14 @@
 import { once } from 'node:events'
 import { constants } from 'node:http2'
 import { Agent, request as httpsRequest } from 'node:https'
-import type { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { REQUEST_STALL_MS } from '../../src/edge/endpoint/request-progress.ts'
+import type { RequestBody } from '../../src/http/body/streamed-body.ts'
 import { IDLE_CONNECTION_MS, MAX_REQUEST_HEADER_BYTES, MAX_UNANSWERED_PINGS } from '../../src/http/server/limits.ts'
 import { certificatePem } from '../../src/identity/certificate.ts'
 import { nodeSubject } from '../../src/identity/node-name.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
+import { streamOf } from '../worlds/byte-sources.ts'
 import {
   answer,
   askHttp2,
@@ -101,7 +102,7 @@ describe('attacks on the endpoint', () => {
   it('a chunk whose size is a lie ends the request upstream too', async () => {
     const failed = new Promise((resolve) => {
       world.upstream.handle = async ({ body }) => {
-        await text(body as Readable).catch(resolve)
+        await text(streamOf(body)).catch(resolve)
         throw new Error('no body')
       }
     })
@@ -192,7 +193,7 @@ describe('bodies that stop', () => {
   it('are given up after a while without a byte, and never while they move', async () => {
     const clock = new ManualClock()
     const world = await startEndpoint({ clock })
-    world.upstream.handle = async ({ body }) => answer(200, [], await text(body as Readable))
+    world.upstream.handle = async ({ body }) => answer(200, [], await text(streamOf(body)))
     const session = world.http2()
     const two = session.request({ ':path': '/x', ':method': 'POST' })
     const answered = once(two, 'response')
@@ -210,7 +211,7 @@ describe('bodies that stop', () => {
     for (let minute = 1; minute < 5; minute += 1) {
       two.write('more')
       one.write('more')
-      const received = world.upstream.requests.map(({ body }) => body as Readable & { receivedBytes: number })
+      const received = world.upstream.requests.map(({ body }) => body as RequestBody)
       await expect.poll(() => received.every(({ receivedBytes }) => receivedBytes === 4 * minute)).toBe(true)
       await clock.advance(REQUEST_STALL_MS)
     }

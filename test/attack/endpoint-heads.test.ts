@@ -1,8 +1,10 @@
 /** Requests that two readers could read differently: the endpoint and the API server never do. */
-import { Readable } from 'node:stream'
+
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { UpstreamAnswer, UpstreamRequest } from '../../src/edge/upstream/upstream.ts'
+import { BytesSource } from '../../src/http/body/bytes-source.ts'
+import { streamOf } from '../worlds/byte-sources.ts'
 import { ask, bearer, keys, whoAmI } from './endpoint-asking.ts'
 import { FLAG, FRAME, frame, headersFrame, onFrames, PREFACE, requestHead } from './endpoint-frames.ts'
 import { AttackWorld, NODE } from './endpoint-world.ts'
@@ -71,8 +73,8 @@ describe('a client that claims to come from elsewhere', () => {
   const take = async (request: UpstreamRequest): Promise<UpstreamAnswer> => {
     seen.push(request)
     // Its trailers are there once it has ended.
-    if (request.body !== undefined) await buffer(request.body)
-    return { status: 200, headers: [], body: Readable.from([]), trailers: () => [] }
+    if (request.body !== undefined) await buffer(streamOf(request.body))
+    return { status: 200, headers: [], body: new BytesSource(Buffer.alloc(0)), trailers: () => [] }
   }
   let watched: AttackWorld
   beforeAll(async () => {

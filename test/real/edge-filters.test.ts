@@ -2,6 +2,7 @@
  * The filters on what a real kube-apiserver sends: 2,000 Services and EndpointSlices, compressed or not, in JSON and in
  * protobuf, as a list and as a stream, against the long way of decoding and editing.
  */
+
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
@@ -14,6 +15,7 @@ import type { AnswerHead, FilteredBody } from '../../src/edge/filters/filter-pla
 import type { KubeObject } from '../../src/kube/objects.ts'
 import { JsonLineDecoder, LengthDelimitedDecoder } from '../../src/kube/watch/frames.ts'
 import { type Format, formats, stableText } from '../contract/walker/formats.ts'
+import { sourceOf, streamOf } from '../worlds/byte-sources.ts'
 import { endpoint } from '../worlds/filters-objects.ts'
 import { FilterWorld } from '../worlds/filters-world.ts'
 import { type ControlPlane, describeReal, startControlPlane } from './harness.ts'
@@ -113,7 +115,7 @@ describeReal('filters on answers of kube-apiserver', () => {
     }
     expect(head.contentEncoding).toBe(path.includes('watch') || sentUp === 'identity' ? '' : 'gzip')
     const plan = await new FilterWorld().choose(path, path.startsWith(slices) ? kubeProxy : 'node')
-    const body = await plan?.begin(head)?.run(answer)
+    const body = await plan?.begin(head)?.run(sourceOf(answer))
     if (body === undefined) throw new Error('not filtered')
     return body
   }
@@ -131,7 +133,7 @@ describeReal('filters on answers of kube-apiserver', () => {
       const pinned = `${path}?resourceVersion=${version}&resourceVersionMatch=Exact`
       const { contentEncoding, body } = await filtered(pinned, accept, 'gzip', sentUp)
       expect(contentEncoding).toBe('gzip')
-      const seen = gunzipSync(await buffer(body))
+      const seen = gunzipSync(await buffer(streamOf(body)))
       const [before, after] = [walker.items(original), walker.items(seen)]
       expect(after).toHaveLength(objectCount + 1)
       const documents = (items: typeof before): string[] => items.map((item) => hex(item.bytes))
@@ -146,7 +148,7 @@ describeReal('filters on answers of kube-apiserver', () => {
       const query = 'watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan'
       const stream = `${path}?${query}`
       const original = await initialEvents(format, await ask('GET', stream, { accept, 'accept-encoding': 'identity' }))
-      const seen = await initialEvents(format, (await filtered(stream, accept, 'gzip', 'gzip')).body)
+      const seen = await initialEvents(format, streamOf((await filtered(stream, accept, 'gzip', 'gzip')).body))
       expect(seen).toHaveLength(objectCount + 2)
       for (const [index, frame] of original.entries()) {
         const [before, after] = [frame, seen[index] as Uint8Array].map((one) => walker.readEvent(one))

@@ -18,6 +18,7 @@ import {
 } from '../../src/edge/upstream/upstream.ts'
 import { readCertificates } from '../../src/identity/certificate.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { sourceOf, streamOf } from '../worlds/byte-sources.ts'
 import { loudNet } from '../worlds/loud-net.ts'
 import { upstreamRequest } from '../worlds/upstream-world.ts'
 import { type ControlPlane, describeReal, kubectl, startControlPlane } from './harness.ts'
@@ -52,9 +53,9 @@ describeReal('the upstream at a real API server', () => {
       pool,
       method: 'POST',
       headers: [...headers, ['content-type', 'application/json']],
-      body: Readable.from([Buffer.from(review)]),
+      body: sourceOf(Readable.from([Buffer.from(review)])),
     })
-    const { status, message } = (await json(answer.body)) as { status: unknown; message?: string }
+    const { status, message } = (await json(streamOf(answer.body))) as { status: unknown; message?: string }
     const known = status as { userInfo?: { username: string } }
     return known.userInfo?.username ?? message
   }
@@ -74,17 +75,17 @@ describeReal('the upstream at a real API server', () => {
       headers: [...authorization, ['accept', 'application/vnd.kubernetes.protobuf']],
     })
     expect(protobuf.headers).toContainEqual(['content-type', 'application/vnd.kubernetes.protobuf'])
-    expect((await buffer(protobuf.body)).subarray(0, 4).toString('latin1')).toBe('k8s\0')
+    expect((await buffer(streamOf(protobuf.body))).subarray(0, 4).toString('latin1')).toBe('k8s\0')
     const large = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'large' }, data: { a: 'x'.repeat(900_000) } }
     const created = await ask('/api/v1/namespaces/demo/configmaps', {
       method: 'POST',
       headers: [...authorization, ['content-type', 'application/json']],
-      body: Readable.from([Buffer.from(JSON.stringify(large))]),
+      body: sourceOf(Readable.from([Buffer.from(JSON.stringify(large))])),
     })
     expect(created.status).toBe(201)
-    await buffer(created.body)
+    await buffer(streamOf(created.body))
     const list = await ask('/api/v1/namespaces/demo/configmaps')
-    const { items } = (await json(list.body)) as { items: { data: { a: string } }[] }
+    const { items } = (await json(streamOf(list.body))) as { items: { data: { a: string } }[] }
     expect(items[0]?.data.a).toHaveLength(900_000)
     const head = await ask('/api/v1/namespaces/demo', { method: 'HEAD' })
     expect(head.status).toBe(405)
@@ -101,16 +102,16 @@ describeReal('the upstream at a real API server', () => {
     const answer = await ask('/api/v1/namespaces/demo/pods?dryRun=All&fieldValidation=Warn', {
       method: 'POST',
       headers: [...authorization, ['content-type', 'application/json']],
-      body: Readable.from([Buffer.from(JSON.stringify(pod))]),
+      body: sourceOf(Readable.from([Buffer.from(JSON.stringify(pod))])),
     })
-    await buffer(answer.body)
+    await buffer(streamOf(answer.body))
     expect(answer.headers.filter(([name]) => name === 'warning').length).toBeGreaterThanOrEqual(2)
   })
 
   it('watches until it goes away, and the API server sees that at once', async () => {
     const gone = new AbortController()
     const watch = await ask('/api/v1/namespaces/demo/secrets?watch=1', { signal: gone.signal })
-    const event = once(watch.body, 'data')
+    const event = once(streamOf(watch.body), 'data')
     await kubectl(plane, ['create', 'secret', 'generic', 'seen', '--namespace=demo'])
     expect(String((await event)[0])).toContain('"ADDED"')
     await expect.poll(openWatches).toBeGreaterThan(0)
@@ -120,7 +121,7 @@ describeReal('the upstream at a real API server', () => {
   })
 
   async function openWatches(): Promise<number> {
-    const metrics = await text((await ask('/metrics')).body)
+    const metrics = await text(streamOf((await ask('/metrics')).body))
     const line = metrics
       .split('\n')
       .find((each) => /^apiserver_longrunning_requests\{.*resource="secrets".*scope="namespace".*WATCH/.test(each))
@@ -135,7 +136,7 @@ describeReal('the upstream at a real API server', () => {
     const [, pool] = upstream.status.pools
     expect(pool?.connections).toBeGreaterThanOrEqual(2)
     expect(pool?.streams).toBeGreaterThanOrEqual(101)
-    const events = Promise.all(watches.map(({ body }) => once(body, 'data')))
+    const events = Promise.all(watches.map(({ body }) => once(streamOf(body), 'data')))
     await kubectl(plane, ['create', 'configmap', 'heard', '--namespace=demo'])
     for (const [event] of await events) expect(String(event)).toContain('"ADDED"')
     gone.abort(new Error('enough'))
@@ -154,12 +155,12 @@ describeReal('the upstream at a real API server', () => {
       const answers = await Promise.all(Array.from({ length: 20 }, () => ask('/api/v1/namespaces/demo')))
       for (const { status, body } of answers) {
         expect(status).toBe(200)
-        await buffer(body)
+        await buffer(streamOf(body))
       }
     }
     expect(await opens()).toBeGreaterThan(before)
     // The connection of the watch drains, and the watch goes on.
-    const event = once(watch.body, 'data')
+    const event = once(streamOf(watch.body), 'data')
     await kubectl(plane, ['create', 'secret', 'generic', 'seen-later', '--namespace=demo'])
     expect(String((await event)[0])).toContain('seen')
     gone.abort(new Error('enough'))
@@ -186,7 +187,7 @@ describeReal('the upstream at a real API server', () => {
     )
     if ('stream' in answer) throw new Error('upgraded')
     expect(answer.status).toBe(404)
-    expect(await json(answer.body)).toMatchObject({ kind: 'Status', reason: 'NotFound' })
+    expect(await json(streamOf(answer.body))).toMatchObject({ kind: 'Status', reason: 'NotFound' })
   })
 
   it('upgrades, and the bytes are those of the new protocol', async () => {
@@ -221,7 +222,7 @@ describeReal('the upstream at a real API server', () => {
 
   it('breaks a watch when the API server dies, and works again when it is back', async () => {
     const watch = await ask('/api/v1/namespaces?watch=1')
-    const failed = text(watch.body)
+    const failed = text(streamOf(watch.body))
     const rejected = expect(failed).rejects.toMatchObject({ name: 'UpstreamError', kind: 'broken' })
     await plane.killApiServer()
     await rejected

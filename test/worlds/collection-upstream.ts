@@ -3,6 +3,7 @@
  * Its lists and watches follow the rules of the real one as far as clients can see them.
  */
 import { PassThrough, Readable } from 'node:stream'
+import { answerSource } from '../../src/edge/upstream/answer-source.ts'
 import {
   type HeaderPairs,
   type UpstreamAnswer,
@@ -212,5 +213,5 @@ function statusAnswer(code: number, reason: string, message = reason, cause = ''
 }
 
 function answerOf(status: number, type: string, body: Readable): UpstreamAnswer {
-  return { status, headers: [['content-type', type]], body, trailers: () => [] }
+  return { status, headers: [['content-type', type]], body: answerSource(body), trailers: () => [] }
 }

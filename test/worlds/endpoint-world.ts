@@ -1,4 +1,5 @@
 /** An endpoint on loopback, with real TLS and HTTP, in front of an API server that each test makes up. */
+
 import { once } from 'node:events'
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
@@ -9,6 +10,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { Endpoint, type EndpointOptions } from '../../src/edge/endpoint/endpoint.ts'
 import { TokenReviews } from '../../src/edge/readers/token-review.ts'
+import { answerSource } from '../../src/edge/upstream/answer-source.ts'
 import type {
   HeaderPairs,
   UpgradeAnswer,
@@ -63,8 +65,8 @@ export function answer(
   body: Readable | string,
   trailers: HeaderPairs = [],
 ): UpstreamAnswer {
-  const source = typeof body === 'string' ? Readable.from(body === '' ? [] : [Buffer.from(body)]) : body
-  return { status, headers, body: source, trailers: () => trailers }
+  const stream = typeof body === 'string' ? Readable.from(body === '' ? [] : [Buffer.from(body)]) : body
+  return { status, headers, body: answerSource(stream), trailers: () => trailers }
 }
 
 /** Answers 200 with what was asked, unless a test says otherwise. */

@@ -1,4 +1,5 @@
 /** The filters between an API server that answers with given bytes and a client that reads what it gets. */
+
 import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { Registry } from 'prom-client'
@@ -9,6 +10,7 @@ import type { KubeObject } from '../../src/kube/objects.ts'
 import { readRequest } from '../../src/kube/request-info.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
+import { sourceOf, streamOf } from './byte-sources.ts'
 import { endpoint } from './filters-objects.ts'
 
 export class FilterWorld {
@@ -39,17 +41,22 @@ export class FilterWorld {
     const plan = await this.choose(path, user)
     const filter = plan?.begin({ ...plainHead, ...head })
     if (filter === undefined) return { bytes: Buffer.concat(chunks), filtered: undefined }
-    const filtered = await filter.run(arriving(chunks))
-    return { bytes: await buffer(filtered.body), filtered }
+    const filtered = await filter.run(sourceOf(arriving(chunks)))
+    return { bytes: await buffer(streamOf(filtered.body)), filtered }
   }
 
   /** A watch that stays open. */
   async watch(path: string, user: string, contentType: string): Promise<OpenWatch> {
     const plan = await this.choose(path, user)
     const upstream = new PassThrough()
-    const filtered = await plan?.begin({ ...plainHead, contentType })?.run(upstream)
+    const filtered = await plan
+      ?.begin({ ...plainHead, contentType })
+      ?.run(sourceOf(upstream, 'the watch was cut upstream'))
     if (filtered === undefined) throw new Error('not filtered')
-    return { upstream, filtered }
+    const body = streamOf(filtered.body)
+    // Its client reads from the beginning.
+    body.read(0)
+    return { upstream, filtered: { ...filtered, body } }
   }
 
   async counted(name: string, labels: Record<string, string> = {}): Promise<number> {
@@ -68,7 +75,7 @@ export interface Answer {
 
 export interface OpenWatch {
   readonly upstream: PassThrough
-  readonly filtered: FilteredBody
+  readonly filtered: Omit<FilteredBody, 'body'> & { readonly body: Readable }
 }
 
 const plainHead: AnswerHead = { status: 200, contentType: 'application/json', contentEncoding: '', acceptEncoding: '' }

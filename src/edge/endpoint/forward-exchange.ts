@@ -4,14 +4,14 @@
  * off for the client too, so that no half of a list looks like a whole one.
  */
 
-import { Readable } from 'node:stream'
+import { BytesSource } from '../../http/body/bytes-source.ts'
+import { readBody } from '../../http/body/request-body.ts'
 import type { RequestBody } from '../../http/body/streamed-body.ts'
-import type { ResponseHeaders, StreamingExchange } from '../../http/server/exchange.ts'
+import { BodyTooLargeError, type ResponseHeaders, type StreamingExchange } from '../../http/server/exchange.ts'
 import { requestEntityTooLarge } from '../../kube/status/request-errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { FilterPlan, FilterRequest } from '../filters/filter-plan.ts'
 import type { ReplicaRequest } from '../replica/replica-request.ts'
-import { answerSource } from '../upstream/answer-source.ts'
 import type { Upstream, UpstreamAnswer } from '../upstream/upstream.ts'
 import { answerError, requestStalled } from './own-answers.ts'
 import type { Entry } from './request-entry.ts'
@@ -61,7 +61,7 @@ export async function forwardExchange(
         method: exchange.method,
         target: exchange.target,
         headers: upstreamHeaders(exchange.headers, { plainAnswer: plan !== undefined, peer: exchange.peer }),
-        body: whole === undefined ? body : Readable.from([whole]),
+        body: whole === undefined ? body : new BytesSource(whole),
         trailers:
           body === undefined || whole !== undefined || !exchange.headers.get('trailer')
             ? undefined
@@ -91,14 +91,12 @@ function replicaRequest(
 }
 
 async function readWhole(body: RequestBody | undefined, maxBytes: number): Promise<Buffer> {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of (body ?? []) as AsyncIterable<Buffer>) {
-    bytes += piece.length
-    if (bytes > maxBytes) throw requestEntityTooLarge(`limit is ${maxBytes}`)
-    pieces.push(piece)
+  if (body === undefined) return Buffer.alloc(0)
+  try {
+    return await readBody(body, undefined, maxBytes)
+  } catch (error) {
+    throw error instanceof BodyTooLargeError ? requestEntityTooLarge(`limit is ${maxBytes}`) : error
   }
-  return Buffer.concat(pieces)
 }
 
 const filteredVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
@@ -133,10 +131,8 @@ function watchBody(
     : whenStalled(body, clock, () => {
         if (exchange.started) exchange.abort()
         else record.answered(answerError(exchange, requestStalled(REQUEST_STALL_MS)))
-        body.destroy()
+        body.cut(new Error('the client stopped in the middle of its request'))
       })
-  // Upstream is told of a body that breaks; this keeps its error from being nobody's.
-  body.on('error', () => {})
   record.whenOver(() => {
     record.fromClientBytes = body.receivedBytes
     unwatch()
@@ -168,7 +164,7 @@ async function passOn(
     others['content-encoding'] = contentEncoding
     others['vary'] = 'Accept-Encoding'
   }
-  send(exchange, { status, headers: others, source: answerSource(body), trailers: () => answer.trailers() }, record)
+  send(exchange, { status, headers: others, source: body, trailers: () => answer.trailers() }, record)
 }
 
 function first(headers: ResponseHeaders, name: string): string {

@@ -16,9 +16,9 @@ export function whenStalled(body: RequestBody, clock: Clock, onStall: () => void
   const headway = new Headway(body.receivedBytes, clock.monotonicMs())
   let cancel = (): void => {}
   const look = (): void => {
-    if (body.isComplete || body.destroyed) return
+    if (body.isOver) return
     const leftMs = REQUEST_STALL_MS - headway.stoodMs(body.receivedBytes, clock.monotonicMs())
-    if (leftMs <= 0 && body.readableLength === 0) onStall()
+    if (leftMs <= 0 && body.isWanted) onStall()
     else cancel = clock.schedule(leftMs > 0 ? leftMs : REQUEST_STALL_MS, look)
   }
   look()

@@ -5,7 +5,6 @@
  */
 import type { ByteSource } from '../../http/body/byte-source.ts'
 import type { ResponseHeaders, StreamedResponse, StreamingExchange } from '../../http/server/exchange.ts'
-import { answerSource } from '../upstream/answer-source.ts'
 import { type HeaderPairs, type UpstreamAnswer, UpstreamError } from '../upstream/upstream.ts'
 import type { RequestRecord } from './request-record.ts'
 import { type WatchEvents, watchEventsOf } from './watch-events.ts'
@@ -19,8 +18,7 @@ export interface ReadyAnswer {
 
 /** The answer as it came, but for its headers. */
 export function readyAnswer(answer: UpstreamAnswer, headers: ResponseHeaders): ReadyAnswer {
-  const source = answer.source ?? answerSource(answer.body)
-  return { status: answer.status, headers, source, trailers: () => answer.trailers() }
+  return { status: answer.status, headers, source: answer.body, trailers: () => answer.trailers() }
 }
 
 /** Throws, with nothing sent, where the head of the answer cannot be sent. */

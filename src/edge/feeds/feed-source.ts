@@ -3,6 +3,7 @@
  * feed at that moment, in the encoding that costs the link least.
  */
 import type { Readable } from 'node:stream'
+import { SourceStream } from '../../http/body/source-stream.ts'
 import type { CallOptions, ListQuery, WatchQuery } from '../../kube/client/options.ts'
 import { decodeProtobuf } from '../../kube/codec/object-codec.ts'
 import { type DocumentFormat, documentFormat } from '../../kube/document-format.ts'
@@ -63,7 +64,7 @@ export class FeedSource implements ReflectorSource<KeptObject> {
   async watch(query: WatchQuery, { signal }: CallOptions): Promise<WatchSource<KeptObject>> {
     const answer = await this.#ask({ ...query, watch: true }, [['accept-encoding', 'identity']], signal)
     if (query.sendInitialEvents !== true) this.#options.following()
-    return new FeedWatch(answer.body, formatOf(answer), this.#options.learned)
+    return new FeedWatch(new SourceStream(answer.body), formatOf(answer), this.#options.learned)
   }
 
   async #ask(
@@ -104,7 +105,7 @@ function formatOf({ headers, body }: UpstreamAnswer): DocumentFormat {
   const contentType = headers.find(([name]) => name === 'content-type')?.[1] ?? ''
   const format = documentFormat(contentType)
   if (format !== undefined) return format
-  body.destroy()
+  body.cancel()
   throw new WireError('unknown-kind', `the API server answered in ${JSON.stringify(contentType)}`)
 }
 

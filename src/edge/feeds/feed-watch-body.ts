@@ -3,7 +3,8 @@
  * on whatever the link does: while the feed stands still there is nothing to tell. It ends when its time is up, and with
  * 410 where the reader has to begin anew, as API servers do.
  */
-import { Readable } from 'node:stream'
+import type { ByteReader, ByteSource } from '../../http/body/byte-source.ts'
+import { type Pulled, PulledSource } from '../../http/body/pulled-source.ts'
 import { resourceExpired } from '../../kube/status/request-errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Feed } from './feed.ts'
@@ -14,8 +15,6 @@ import { type Selection, selected } from './selection.ts'
 
 /** How often a watch that wants bookmarks gets one: about as often as from a kube-apiserver. */
 export const FEED_BOOKMARK_MS = 60_000
-/** What one watch may hold ready for a client that reads slowly; the rest stays in the feed. */
-const WATCH_BUFFER_BYTES = 64 * 1024
 
 export interface FeedWatchOptions {
   readonly feed: Feed
@@ -30,123 +29,125 @@ export interface FeedWatchOptions {
   readonly allowBookmarks: boolean
   readonly timeoutMs: number
   readonly clock: Clock
-  /** Hears that the body is over, whoever ended it. */
+  /** Hears that the watch is over, whoever ended it. */
   readonly over: () => void
 }
 
-export class FeedWatchBody extends Readable {
+export class FeedWatchBody implements ByteSource {
   readonly #options: FeedWatchOptions
+  readonly #source: PulledSource
   readonly #initial: Iterator<KeptObject>
   /** Of what was told first. */
   readonly #initialVersion: string
   readonly #stop: (() => void)[] = []
   #isInitialDone = false
   #isFirst = true
-  #isWaiting = false
-  #isEnded = false
+  /** What comes after is the end. */
+  #isLast = false
   #bookmarked = ''
   #wantsBookmark = false
 
   constructor(options: FeedWatchOptions) {
-    super({ highWaterMark: WATCH_BUFFER_BYTES })
     this.#options = options
+    this.#source = new PulledSource({ next: () => this.#next(), over: () => this.#over() })
     this.#initial = (options.initial ?? [])[Symbol.iterator]()
     this.#initialVersion = options.feed.version
     const { clock, feed, timeoutMs, allowBookmarks } = options
     this.#stop.push(
-      feed.listen(() => this.#wake()),
+      feed.listen(() => this.#source.wake()),
       clock.schedule(timeoutMs, () => this.finish()),
     )
     if (allowBookmarks) this.#scheduleBookmark()
-    this.on('error', () => {})
   }
 
-  /** Ends it in good order: a client goes on from its last event. */
+  get isOver(): boolean {
+    return this.#source.isOver
+  }
+
+  read(reader: ByteReader): void {
+    this.#source.read(reader)
+  }
+
+  pause(): void {
+    this.#source.pause()
+  }
+
+  resume(): void {
+    this.#source.resume()
+  }
+
+  cancel(): void {
+    this.#source.cancel()
+  }
+
+  /** Ends it in good order, with the next thing that would have been told: a client goes on from its last event. */
   finish(): void {
-    if (this.#isEnded) return
-    if (this.#options.allowBookmarks && this.#isInitialDone && this.#isWaiting) this.#bookmark()
-    this.#isEnded = true
-    this.push(null)
+    this.#isLast = true
+    this.#source.wake()
   }
 
-  override _read(): void {
-    this.#isWaiting = false
-    try {
-      while (!this.#isEnded && this.#pushNext());
-    } catch (error) {
-      // Somewhere in between lies what cannot be said: a new list is asked for elsewhere.
-      if (error instanceof InexactError) this.#expire()
-      else this.destroy(error as Error)
-    }
-  }
-
-  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#isEnded = true
+  #over(): void {
     for (const stop of this.#stop) stop()
     this.#options.over()
-    done(error)
   }
 
-  #wake(): void {
-    if (this.#isWaiting && !this.#isEnded) this._read()
-  }
-
-  /** False where the reader has enough, or there is no more. */
-  #pushNext(): boolean {
-    const { cursor, selection } = this.#options
-    if (cursor === undefined) return this.#expire()
-    if (!this.#isInitialDone) return this.#pushInitial()
-    for (;;) {
-      const change = cursor.next()
-      if (change === 'gone') return this.#expire()
-      if (change === undefined) {
-        this.#isWaiting = true
-        if (this.#wantsBookmark) this.#bookmark()
-        return false
-      }
-      const event = selected(change, selection)
-      if (event !== undefined) return this.#pushEvent(event.type, event.object)
+  #next(): Pulled {
+    if (this.#isLast) return 'end'
+    try {
+      return this.#frame()
+    } catch (error) {
+      // Somewhere in between lies what cannot be said: a new list is asked for elsewhere.
+      if (error instanceof InexactError) return this.#expired()
+      throw error
     }
   }
 
-  #pushInitial(): boolean {
+  #frame(): Pulled {
+    const { cursor, selection } = this.#options
+    if (cursor === undefined) return this.#expired()
+    if (!this.#isInitialDone) return this.#nextInitial() ?? this.#frame()
+    for (;;) {
+      const change = cursor.next()
+      if (change === 'gone') return this.#expired()
+      if (change === undefined) return this.#wantsBookmark ? this.#bookmark(cursor) : 'wait'
+      const event = selected(change, selection)
+      if (event !== undefined) return this.#event(event.type, event.object)
+    }
+  }
+
+  /** Undefined where there is nothing left to be told first. */
+  #nextInitial(): Buffer | undefined {
     const { selection, endsInitialEvents = false, allowBookmarks, output } = this.#options
     for (;;) {
       const { value, done } = this.#initial.next()
       if (done === true) break
-      if (selection(value)) return this.#pushEvent('ADDED', value)
+      if (selection(value)) return this.#event('ADDED', value)
     }
     this.#isInitialDone = true
     this.#bookmarked = this.#initialVersion
-    if (!endsInitialEvents || !allowBookmarks) return true
-    return this.push(bookmarkFrame(this.#initialVersion, output, true))
+    return endsInitialEvents && allowBookmarks ? bookmarkFrame(this.#initialVersion, output, true) : undefined
   }
 
-  #pushEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: KeptObject): boolean {
+  #event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: KeptObject): Buffer {
     const { output, clock } = this.#options
     const frame = eventFrame(type, object, { ...output, nowMs: clock.nowMs() }, this.#isFirst)
     this.#isFirst = false
-    return this.push(frame)
+    return frame
   }
 
-  #expire(): false {
+  #expired(): Buffer {
     const { output, feed } = this.#options
-    const { status } = resourceExpired(
-      `too old resource version; the oldest that is left is ${feed.history.startVersion}`,
-    )
-    this.#isEnded = true
-    this.push(errorFrame(status, output))
-    this.push(null)
-    return false
+    const oldest = feed.history.startVersion
+    this.#isLast = true
+    return errorFrame(resourceExpired(`too old resource version; the oldest that is left is ${oldest}`).status, output)
   }
 
-  /** Only where everything up to the feed's version has been told. */
-  #bookmark(): void {
-    const version = this.#options.cursor?.version ?? ''
+  /** Everything up to the cursor's version has been told. */
+  #bookmark({ version }: FeedCursor): Pulled {
     this.#wantsBookmark = false
-    if (version === '' || version === this.#bookmarked) return
+    if (version === '' || version === this.#bookmarked) return 'wait'
     this.#bookmarked = version
-    this.push(bookmarkFrame(version, this.#options.output))
+    return bookmarkFrame(version, this.#options.output)
   }
 
   #scheduleBookmark(): void {
@@ -155,7 +156,7 @@ export class FeedWatchBody extends Readable {
       cancel = this.#options.clock.schedule(FEED_BOOKMARK_MS, () => {
         again()
         this.#wantsBookmark = true
-        if (this.#isWaiting && !this.#isEnded) this.#bookmark()
+        this.#source.wake()
       })
     }
     again()

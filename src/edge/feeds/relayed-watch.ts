@@ -3,74 +3,82 @@
  * the initial events, or at any later event. What it began with is as recent as it was asked for, and it does not end with the
  * link if the feed knows the version it has come to.
  */
-import { Readable } from 'node:stream'
+import type { ByteReader, ByteSource } from '../../http/body/byte-source.ts'
 import type { DocumentFormat } from '../../kube/document-format.ts'
 import type { FrameDecoder } from '../../kube/watch/frames.ts'
 import { WireError } from '../../protobuf/wire-error.ts'
 
-const RELAY_BUFFER_BYTES = 64 * 1024
-
 export interface RelayedWatchOptions {
-  readonly upstream: Readable
+  readonly upstream: ByteSource
   readonly format: DocumentFormat
   /** Whether events tell how far it has come from the first one on: not where it begins with what there is. */
   readonly isResumed: boolean
   /** The rest from a feed, for one that has seen everything up to this version; undefined while that cannot be. */
-  readonly takeOver: (version: string) => Readable | undefined
+  readonly takeOver: (version: string) => ByteSource | undefined
   /** Hears that the watch is over, whoever ended it. */
   readonly over: () => void
 }
 
-export class RelayedWatch extends Readable {
+export class RelayedWatch implements ByteSource {
   readonly #options: RelayedWatchOptions
   readonly #decoder: FrameDecoder
-  #source: Readable
+  #source: ByteSource
+  #reader: ByteReader | undefined
   /** Everything up to here has been passed on; empty while that is not known. */
   #version = ''
   #isTaken = false
+  #isPaused = false
+  #isOver = false
 
   constructor(options: RelayedWatchOptions) {
-    super({ highWaterMark: RELAY_BUFFER_BYTES })
     this.#options = options
     this.#decoder = options.format.frames()
     this.#source = options.upstream
-    this.on('error', () => {})
-    this.#follow(options.upstream, (chunk) => this.#relay(chunk))
   }
 
-  override _read(): void {
+  read(reader: ByteReader): void {
+    this.#reader = reader
+    this.#options.upstream.read({
+      data: (piece) => {
+        if (!this.#isTaken && !this.#isOver) this.#relay(piece, reader)
+      },
+      end: () => {
+        if (!this.#isTaken && !this.#isOver) this.#ended(undefined)
+      },
+      broken: (fault) => {
+        if (!this.#isTaken && !this.#isOver) this.#ended(fault)
+      },
+    })
+  }
+
+  pause(): void {
+    this.#isPaused = true
+    this.#source.pause()
+  }
+
+  resume(): void {
+    this.#isPaused = false
     this.#source.resume()
   }
 
-  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#source.destroy()
+  cancel(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#source.cancel()
     this.#options.over()
-    done(error)
   }
 
-  #follow(source: Readable, take: (chunk: Buffer) => void): void {
-    source.on('data', (chunk: Buffer) => {
-      if (source === this.#source) take(chunk)
-    })
-    source.once('end', () => {
-      if (source === this.#source) this.#ended(undefined)
-    })
-    source.once('error', (error) => {
-      if (source === this.#source) this.#ended(error)
-    })
-    source.pause()
-  }
-
-  #relay(chunk: Buffer): void {
+  #relay(piece: Buffer, reader: ByteReader): void {
     const { format } = this.#options
-    let hasRoom = true
-    for (const frame of this.#decoder.push(chunk)) {
-      if (this.#isTaken) return
-      hasRoom = this.push(format.encodeFrame(frame))
+    for (const frame of this.#decoder.push(piece)) {
+      const bytes = format.encodeFrame(frame)
+      reader.data(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
       this.#look(frame)
+      // What else came with it the feed has, or will have.
+      if (this.#isTaken || this.#isOver) return
     }
-    if (this.#decoder.failure !== undefined) this.destroy(this.#decoder.failure)
-    else if (!hasRoom) this.#source.pause()
+    const { failure } = this.#decoder
+    if (failure !== undefined) this.#break(failure)
   }
 
   #look(frame: Uint8Array): void {
@@ -79,32 +87,55 @@ export class RelayedWatch extends Readable {
       const { type, object } = walker.readEvent(frame)
       if (type === 'ERROR' || (type !== 'BOOKMARK' && this.#version === '' && !this.#options.isResumed)) return
       this.#version = walker.identityOf(object).resourceVersion
-      this.#tryTakeOver()
     } catch (error) {
       // An event that only its reader understands.
-      if (!(error instanceof WireError)) this.destroy(error as Error)
+      if (error instanceof WireError) return
+      throw error
     }
+    this.#takeOver()
   }
 
-  #tryTakeOver(): boolean {
+  #takeOver(): boolean {
     const rest = this.#version === '' ? undefined : this.#options.takeOver(this.#version)
-    if (rest === undefined) return false
-    const before = this.#source
+    const reader = this.#reader
+    if (rest === undefined || reader === undefined) return false
     this.#isTaken = true
+    this.#options.upstream.cancel()
     this.#source = rest
-    before.destroy()
-    this.#follow(rest, (chunk) => {
-      if (!this.push(chunk)) rest.pause()
+    if (this.#isPaused) rest.pause()
+    rest.read({
+      data: (piece) => reader.data(piece),
+      end: () => {
+        this.#isOver = true
+        reader.end()
+      },
+      broken: (fault) => {
+        this.#isOver = true
+        reader.broken(fault)
+      },
     })
-    rest.resume()
     return true
   }
 
-  #ended(error: Error | undefined): void {
-    const isBetween = this.#isTaken || this.#decoder.end() === undefined
+  #ended(fault: Error | undefined): void {
+    const cutInside = this.#decoder.end()
     // The link went: whoever reads does not have to notice.
-    if (error !== undefined && !this.#isTaken && isBetween && this.#tryTakeOver()) return
-    if (error === undefined && isBetween) this.push(null)
-    else this.destroy(error ?? this.#decoder.end() ?? new Error('the watch was cut'))
+    if (fault !== undefined && cutInside === undefined && this.#takeOver()) return
+    if (fault !== undefined || cutInside !== undefined) {
+      this.#break(fault ?? (cutInside as Error))
+      return
+    }
+    this.#finish()
+    this.#reader?.end()
+  }
+
+  #break(fault: Error): void {
+    this.#finish()
+    this.#reader?.broken(fault)
+  }
+
+  #finish(): void {
+    this.#isOver = true
+    this.#options.over()
   }
 }

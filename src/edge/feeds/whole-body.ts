@@ -1,7 +1,9 @@
 /** Answers that are read as a whole, within a limit, and uncompressed where they were compressed. */
-import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
+import type { ByteSource } from '../../http/body/byte-source.ts'
+import { readBody } from '../../http/body/request-body.ts'
+import { BodyTooLargeError } from '../../http/server/exchange.ts'
 import { WireError } from '../../protobuf/wire-error.ts'
 import type { UpstreamAnswer } from '../upstream/upstream.ts'
 
@@ -27,14 +29,11 @@ export async function uncompressed(whole: Buffer, contentEncoding: string, maxBy
   }
 }
 
-async function gather(body: Readable, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    // Leaving the loop destroys the body.
-    if (bytes > maxBytes) throw new WireError('bad-value', `the answer is larger than ${maxBytes} bytes`)
-    chunks.push(chunk)
+async function gather(body: ByteSource, maxBytes: number): Promise<Buffer> {
+  try {
+    return await readBody(body, undefined, maxBytes)
+  } catch (error) {
+    if (!(error instanceof BodyTooLargeError)) throw error
+    throw new WireError('bad-value', `the answer is larger than ${maxBytes} bytes`, { cause: error })
   }
-  return Buffer.concat(chunks)
 }

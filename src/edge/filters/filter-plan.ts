@@ -4,7 +4,7 @@
  * and sends what `run` gives instead of that answer. Without a plan, or where `begin` says undefined, the answer passes
  * as it came.
  */
-import type { Readable } from 'node:stream'
+import type { ByteSource } from '../../http/body/byte-source.ts'
 import type { RequestInfo } from '../../kube/request-info.ts'
 import type { RequestQuery } from '../../kube/request-query.ts'
 
@@ -46,8 +46,8 @@ export interface FilteredBody {
   readonly contentEncoding: '' | 'gzip'
   /** Takes the place of the Content-Length header; undefined: there must be none. */
   readonly contentLength: number | undefined
-  /** Destroy it when the client goes: that destroys the upstream body as well. An upstream body that breaks breaks it. */
-  readonly body: Readable
+  /** To be cancelled when the client goes: that cancels the upstream body as well. An upstream body that breaks breaks it. */
+  readonly body: ByteSource
 }
 
 export interface BodyFilter {
@@ -55,5 +55,5 @@ export interface BodyFilter {
    * Call once. Settles when the head of the answer is known: for a watch at once, else when the whole body is in.
    * Rejects with what broke the upstream body, or with an ApiError (429) to answer with where memory is short.
    */
-  run(body: Readable): Promise<FilteredBody>
+  run(body: ByteSource): Promise<FilteredBody>
 }

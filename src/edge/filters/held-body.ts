@@ -3,7 +3,7 @@
  * one for all. A body that is too large passes as it is, since refusing it would leave its client without any; where
  * others hold the memory the client is told to come again, since one wrong list could stay with it for hours.
  */
-import { Readable } from 'node:stream'
+import type { ByteReader, ByteSource } from '../../http/body/byte-source.ts'
 import { acceptsGzip, COMPRESSION_THRESHOLD_BYTES } from '../../kube/compression.ts'
 import { compressed, decompressed } from './compression.ts'
 import type { AnswerHead, FilteredBody } from './filter-plan.ts'
@@ -19,9 +19,6 @@ const MAX_HELD_BODIES_BYTES = 128 * 1024 * 1024
 
 /** A body is held for as long as it takes to arrive and to be read by a client on the same machine. */
 export const HELD_BODY_RETRY_SECONDS = 1
-
-/** So that a slow client holds back the rest of a large body. */
-const sliceBytes = 64 * 1024
 
 /** The memory that all held bodies share. */
 export class HeldMemory {
@@ -48,107 +45,120 @@ export class HeldMemory {
   }
 }
 
-/** What is in memory of a body, and the rest of it if that was too much. */
-export class HeldBody {
-  readonly #chunks: Buffer[] = []
-  readonly #memory: HeldMemory
-  readonly #source: Readable
-  readonly #rest: AsyncIterator<Buffer>
-  #bytes = 0
-  #isWhole = false
+/** How much of a body is held: all of it; more than one body may have; or nothing, because others have the memory. */
+export type Held = 'all' | 'more-than-allowed' | 'none'
 
-  constructor(source: Readable, contentEncoding: string, memory: HeldMemory) {
-    this.#source = source
+/** What is in memory of a body, and the rest of it if that was too much: to be held first, and then taken, read or given up. */
+export class HeldBody implements ByteSource {
+  readonly #source: ByteSource
+  readonly #memory: HeldMemory
+  readonly #pieces: Buffer[] = []
+  #bytes = 0
+  /** Why the source has ended; undefined while more may come. */
+  #ending: 'complete' | Error | undefined
+  #reader: ByteReader | undefined
+  #isPaused = false
+  #isGiving = false
+
+  constructor(source: ByteSource, contentEncoding: string, memory: HeldMemory) {
+    this.#source = decompressed(source, contentEncoding)
     this.#memory = memory
-    this.#rest = decompressed(source, contentEncoding)[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   }
 
-  get isWhole(): boolean {
-    return this.#isWhole
+  /** To be called once. Rejects with what broke the body; nothing is held then any more. */
+  hold(maxBytes: number): Promise<Held> {
+    return new Promise((resolve, reject) => {
+      this.#source.read({
+        data: (piece) => {
+          if (this.#reader !== undefined) this.#reader.data(piece)
+          else if (!this.#keep(piece)) {
+            this.cancel()
+            resolve('none')
+          } else if (this.#bytes > maxBytes) {
+            this.#source.pause()
+            resolve('more-than-allowed')
+          }
+        },
+        end: () => {
+          this.#ending = 'complete'
+          resolve('all')
+          this.#give()
+        },
+        broken: (fault) => {
+          this.#ending = fault
+          if (this.#reader === undefined) this.cancel()
+          reject(fault)
+          this.#give()
+        },
+      })
+    })
   }
 
   /** Everything that is held, in one piece. */
   take(): Buffer {
-    const [first, second] = this.#chunks
-    const whole = first !== undefined && second === undefined ? first : Buffer.concat(this.#chunks)
-    this.#chunks.length = 0
+    const [first, second] = this.#pieces
+    const whole = first !== undefined && second === undefined ? first : Buffer.concat(this.#pieces)
+    this.#pieces.length = 0
     return whole
   }
 
-  /**
-   * Reads to the end or beyond the limit. False where the memory is taken; rejects with what broke the body. In both cases
-   * nothing is held any more.
-   */
-  async read(maxBytes: number): Promise<boolean> {
-    let isRead = false
-    try {
-      do isRead = await this.#readOne()
-      while (isRead && !this.#isWhole && this.#bytes <= maxBytes)
-      return isRead
-    } finally {
-      if (!isRead) this.release()
-    }
+  /** What is held and then what is still to come. */
+  read(reader: ByteReader): void {
+    this.#reader = reader
+    this.#give()
   }
 
-  /** What is held and then what is still to come. To destroy it is to release all of it, also while upstream is silent. */
-  replay(): Readable {
-    const body = new Readable({
-      read: () => {
-        this.#next().then(
-          (chunk) => body.push(chunk ?? null),
-          (error: unknown) => body.destroy(error as Error),
-        )
-      },
-      destroy: (error, done) => {
-        this.release()
-        done(error)
-      },
-    })
-    return body
+  pause(): void {
+    this.#isPaused = true
+    this.#source.pause()
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.#give()
   }
 
   /** Gives back the memory and leaves what has not been read. */
-  release(): void {
+  cancel(): void {
     this.#memory.giveBack(this.#bytes)
     this.#bytes = 0
-    this.#chunks.length = 0
-    this.#source.destroy()
+    this.#pieces.length = 0
+    this.#reader = undefined
+    if (this.#ending === undefined) this.#source.cancel()
   }
 
-  async #next(): Promise<Buffer | undefined> {
-    const chunk = this.#chunks.shift()
-    if (chunk !== undefined) return chunk
-    const next = await this.#rest.next()
-    return next.done === true ? undefined : next.value
-  }
-
-  /** False where there is no memory for what came. */
-  async #readOne(): Promise<boolean> {
-    const next = await this.#rest.next()
-    this.#isWhole = next.done === true
-    if (next.done === true) return true
-    if (!this.#memory.take(next.value.length)) return false
-    this.#bytes += next.value.length
-    this.#chunks.push(next.value)
+  /** False where there is no memory for it. */
+  #keep(piece: Buffer): boolean {
+    if (!this.#memory.take(piece.length)) return false
+    this.#bytes += piece.length
+    this.#pieces.push(piece)
     return true
+  }
+
+  #give(): void {
+    const reader = this.#reader
+    if (reader === undefined || this.#isGiving) return
+    this.#isGiving = true
+    for (let piece = this.#next(); piece !== undefined; piece = this.#next()) reader.data(piece)
+    this.#isGiving = false
+    if (this.#isPaused || this.#reader === undefined) return
+    const ending = this.#ending
+    if (ending === undefined) this.#source.resume()
+    else {
+      this.cancel()
+      if (ending === 'complete') reader.end()
+      else reader.broken(ending)
+    }
+  }
+
+  #next(): Buffer | undefined {
+    return this.#isPaused ? undefined : this.#pieces.shift()
   }
 }
 
 /** Sends a body, compressed where kube-apiserver would have done so. `whole` is its length where that is known. */
-export function sendBody(body: Readable, head: AnswerHead, status: number, whole: number | undefined): FilteredBody {
+export function sendBody(body: ByteSource, head: AnswerHead, status: number, whole: number | undefined): FilteredBody {
   const isLarge = whole === undefined || whole > COMPRESSION_THRESHOLD_BYTES
   if (!isLarge || !acceptsGzip(head.acceptEncoding)) return { status, contentEncoding: '', contentLength: whole, body }
   return { status, contentEncoding: 'gzip', contentLength: undefined, body: compressed(body) }
-}
-
-/** The bytes in slices, each when it is asked for. */
-export function readableOf(bytes: Uint8Array): Readable {
-  let sent = 0
-  return new Readable({
-    read() {
-      this.push(bytes.subarray(sent, sent + sliceBytes))
-      sent += sliceBytes
-      if (sent >= bytes.length) this.push(null)
-    },
-  })
 }

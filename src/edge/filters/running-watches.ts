@@ -23,7 +23,7 @@ export class RunningWatches {
     const watch = { view, begunWith: view(), body }
     this.#watches.add(watch)
     this.#metrics.watchBegan()
-    body.once('close', () => {
+    body.whenOver(() => {
       this.#watches.delete(watch)
       this.#metrics.watchEnded()
     })

@@ -1,6 +1,8 @@
 /** A filter with a defect costs the answer it was asked about, and nothing else. */
+
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
+import { sourceOf, streamOf } from '../../../test/worlds/byte-sources.ts'
 import { documentFormat } from '../../kube/document-format.ts'
 import type { ObjectFilter } from './filter.ts'
 import type { FilterMetrics } from './filter-metrics.ts'
@@ -25,9 +27,9 @@ const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a', nam
 
 describe('a filter that throws', () => {
   it('ends the watch with its error, and the way up with it', async () => {
-    const body = new WatchBody({ format, judge, metrics, undecodable: () => {} })
     const source = new Readable({ read() {} })
-    body.readFrom(source)
+    const body = streamOf(new WatchBody(sourceOf(source), { format, judge, metrics, undecodable: () => {} }))
+    body.resume()
     const upClosed = new Promise((resolve) => source.once('close', resolve))
     const failed = new Promise((resolve) => body.once('error', resolve))
     source.push(`${JSON.stringify({ type: 'ADDED', object })}\n`)
@@ -40,7 +42,7 @@ describe('a filter that throws', () => {
     const memory = new HeldMemory()
     const head = { status: 200, contentEncoding: '', acceptEncoding: '' } as WholeBodyHead
     const filter = new WholeBodyFilter({ head, format, judge, name: 'a', memory, metrics, unfiltered: () => {} })
-    await expect(filter.run(Readable.from([Buffer.from(JSON.stringify(object))]))).rejects.toBe(defect)
+    await expect(filter.run(sourceOf(Readable.from([Buffer.from(JSON.stringify(object))])))).rejects.toBe(defect)
     expect(memory.bytes).toBe(0)
   })
 })

@@ -1,5 +1,5 @@
 /** Filters the answer to a watch. It is never compressed: events are small, and each has to be sent at once. */
-import type { Readable } from 'node:stream'
+import type { ByteSource } from '../../http/body/byte-source.ts'
 import type { DocumentFormat } from '../../kube/document-format.ts'
 import type { WireError } from '../../protobuf/wire-error.ts'
 import { decompressed } from './compression.ts'
@@ -25,10 +25,9 @@ export class WatchBodyFilter implements BodyFilter {
     this.#options = options
   }
 
-  async run(source: Readable): Promise<FilteredBody> {
+  async run(source: ByteSource): Promise<FilteredBody> {
     const { head, begun, ...options } = this.#options
-    const body = new WatchBody(options)
-    body.readFrom(decompressed(source, head.contentEncoding))
+    const body = new WatchBody(decompressed(source, head.contentEncoding), options)
     begun(body)
     return { status: head.status, contentEncoding: '', contentLength: undefined, body }
   }

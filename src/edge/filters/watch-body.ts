@@ -2,7 +2,7 @@
  * The body of a watch: events, each edited on its own and sent on at once. Bookmarks, also the one that ends the initial
  * events of a streaming list, and errors pass. Of an object that is dropped the client hears that it is DELETED.
  */
-import { type Readable, Transform, type TransformCallback } from 'node:stream'
+import type { ByteReader, ByteSource } from '../../http/body/byte-source.ts'
 import type { DocumentFormat } from '../../kube/document-format.ts'
 import { resourceExpired } from '../../kube/status/request-errors.ts'
 import type { DocumentWalker } from '../../kube/walker/walker.ts'
@@ -19,14 +19,18 @@ export interface WatchBodyOptions {
   readonly undecodable: (error: WireError) => void
 }
 
-export class WatchBody extends Transform {
+export class WatchBody implements ByteSource {
+  readonly #source: ByteSource
   readonly #options: WatchBodyOptions
   readonly #decoder: ReturnType<DocumentFormat['frames']>
-  #source: Readable | undefined
+  #reader: ByteReader | undefined
   #expiry: string | undefined
+  #isPaused = false
+  #isOver = false
+  #whenOver = (): void => {}
 
-  constructor(options: WatchBodyOptions) {
-    super()
+  constructor(source: ByteSource, options: WatchBodyOptions) {
+    this.#source = source
     this.#options = options
     this.#decoder = options.format.frames()
   }
@@ -35,47 +39,91 @@ export class WatchBody extends Transform {
     return this.#expiry !== undefined
   }
 
-  /** Takes its bytes from `source`. Whichever of the two breaks or is destroyed takes the other with it. */
-  readFrom(source: Readable): void {
-    this.#source = source
-    source.pipe(this)
-    source.once('error', (error) => this.destroy(error))
-    source.once('close', () => {
-      if (!source.readableEnded && this.#expiry === undefined) this.destroy(new Error('the watch was cut upstream'))
+  /** Called once, when it has ended, broken or been given up. */
+  whenOver(listener: () => void): void {
+    this.#whenOver = listener
+  }
+
+  read(reader: ByteReader): void {
+    this.#reader = reader
+    if (this.#expiry !== undefined) {
+      this.#tellExpiry()
+      return
+    }
+    this.#source.read({
+      data: (piece) => this.#pass(piece),
+      // One that ends inside an event was cut, and so is this.
+      end: () => this.#end(this.#decoder.end()),
+      broken: (fault) => this.#end(fault),
     })
-    this.once('close', () => source.destroy())
   }
 
-  /** Ends the stream after the events that are in with an ERROR of 410 Expired: clients start over with a list. */
+  pause(): void {
+    this.#isPaused = true
+    if (this.#expiry === undefined) this.#source.pause()
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    if (this.#expiry === undefined) this.#source.resume()
+    else this.#tellExpiry()
+  }
+
+  cancel(): void {
+    this.#over()
+    this.#source.cancel()
+  }
+
+  /** Ends after the events that have passed with an ERROR of 410 Expired: clients start over with a list. */
   expire(message: string): void {
-    this.#expiry ??= message
-    this.#source?.unpipe(this)
-    this.end()
-    this.#source?.destroy()
+    if (this.#isOver || this.#expiry !== undefined) return
+    this.#expiry = message
+    this.#source.cancel()
+    this.#tellExpiry()
   }
 
-  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+  /** Once there is a reader that takes it. */
+  #tellExpiry(): void {
+    if (this.#isPaused || this.#reader === undefined || this.#expiry === undefined) return
+    const { format } = this.#options
+    const status = format.encodeStatus(resourceExpired(this.#expiry).status)
+    this.#reader.data(bufferOf(format.encodeFrame(format.walker.writeEvent('ERROR', status))))
+    this.#end(undefined)
+  }
+
+  #pass(piece: Buffer): void {
     let bytes: Uint8Array
     try {
-      bytes = this.#filtered(chunk)
+      bytes = this.#filtered(piece)
     } catch (error) {
-      // Thrown into the stream, a defect of one filter would end the whole process; so it ends this watch.
-      done(error as Error)
+      // Whoever brings the piece carries others, too: a defect of one filter ends this watch alone.
+      this.#cut(error as Error)
       return
     }
     // A failure is an event larger than client-go reads, too: ended here, or there.
-    done(this.#decoder.failure, bytes)
+    if (this.#decoder.failure !== undefined) this.#cut(this.#decoder.failure)
+    else if (bytes.length > 0) this.#reader?.data(bufferOf(bytes))
   }
 
-  /** An upstream that ends inside an event was cut, and so is this. */
-  override _flush(done: TransformCallback): void {
-    if (this.#expiry === undefined) {
-      done(this.#decoder.end())
-      return
+  #cut(fault: Error): void {
+    this.#source.cancel()
+    this.#end(fault)
+  }
+
+  #end(fault: Error | undefined): void {
+    const reader = this.#over()
+    if (fault === undefined) reader?.end()
+    else reader?.broken(fault)
+  }
+
+  #over(): ByteReader | undefined {
+    const reader = this.#reader
+    this.#reader = undefined
+    if (!this.#isOver) {
+      this.#isOver = true
+      this.#whenOver()
     }
-    const { format } = this.#options
-    const status = format.encodeStatus(resourceExpired(this.#expiry).status)
-    done(null, format.encodeFrame(format.walker.writeEvent('ERROR', status)))
+    return reader
   }
 
   #filtered(chunk: Buffer): Uint8Array {
@@ -107,4 +155,8 @@ function filterEvent(walker: DocumentWalker, event: Uint8Array, judge: ObjectJud
   if (filtered === object) return event
   if (filtered !== null) return walker.writeEvent(type, filtered)
   return type === 'DELETED' ? event : walker.writeEvent('DELETED', object)
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

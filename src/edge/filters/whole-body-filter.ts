@@ -1,5 +1,6 @@
 /** Filters the answer to a get or a list. */
-import type { Readable } from 'node:stream'
+import type { ByteSource } from '../../http/body/byte-source.ts'
+import { BytesSource } from '../../http/body/bytes-source.ts'
 import type { DocumentFormat } from '../../kube/document-format.ts'
 import { splitApiVersion } from '../../kube/schema/catalogue.ts'
 import { tooManyRequests } from '../../kube/status/availability-errors.ts'
@@ -8,14 +9,7 @@ import type { DocumentWalker } from '../../kube/walker/walker.ts'
 import { WireError } from '../../protobuf/wire-error.ts'
 import type { FilterMetrics } from './filter-metrics.ts'
 import type { AnswerHead, BodyFilter, FilteredBody } from './filter-plan.ts'
-import {
-  HELD_BODY_RETRY_SECONDS,
-  HeldBody,
-  type HeldMemory,
-  MAX_HELD_BODY_BYTES,
-  readableOf,
-  sendBody,
-} from './held-body.ts'
+import { HELD_BODY_RETRY_SECONDS, HeldBody, type HeldMemory, MAX_HELD_BODY_BYTES, sendBody } from './held-body.ts'
 import { filterObject } from './object-body.ts'
 import type { ObjectJudge } from './object-judge.ts'
 
@@ -38,17 +32,14 @@ export class WholeBodyFilter implements BodyFilter {
     this.#options = options
   }
 
-  async run(source: Readable): Promise<FilteredBody> {
+  async run(source: ByteSource): Promise<FilteredBody> {
     const { head, memory, metrics, maxBytes = MAX_HELD_BODY_BYTES } = this.#options
-    const held = new HeldBody(source, head.contentEncoding, memory)
-    if (!(await held.read(maxBytes))) {
-      metrics.refused()
-      throw tooManyRequests(
-        'too many large answers are being filtered, please try again later',
-        HELD_BODY_RETRY_SECONDS,
-      )
-    }
-    return held.isWhole ? this.#filtered(held) : this.#tooLarge(held)
+    const body = new HeldBody(source, head.contentEncoding, memory)
+    const held = await body.hold(maxBytes)
+    if (held === 'all') return this.#filtered(body)
+    if (held === 'more-than-allowed') return this.#tooLarge(body)
+    metrics.refused()
+    throw tooManyRequests('too many large answers are being filtered, please try again later', HELD_BODY_RETRY_SECONDS)
   }
 
   #filtered(held: HeldBody): FilteredBody {
@@ -58,11 +49,10 @@ export class WholeBodyFilter implements BodyFilter {
       const filtered = document.length === 0 ? document : this.#filter(document)
       const bytes = filtered ?? this.#notFound()
       metrics.passed(document.length, bytes.length)
-      const body = readableOf(bytes)
-      body.once('close', () => held.release())
+      const body = new BytesSource(bytes, () => held.cancel())
       return sendBody(body, head, filtered === null ? 404 : head.status, bytes.length)
     } catch (error) {
-      held.release()
+      held.cancel()
       throw error
     }
   }
@@ -70,7 +60,7 @@ export class WholeBodyFilter implements BodyFilter {
   #tooLarge(held: HeldBody): FilteredBody {
     const { head, unfiltered } = this.#options
     unfiltered('too-large')
-    return sendBody(held.replay(), head, head.status, undefined)
+    return sendBody(held, head, head.status, undefined)
   }
 
   #filter(document: Uint8Array): Uint8Array | null {

@@ -44,8 +44,7 @@ export function createProbe({ upstream, pool: choose, rttMs = () => undefined, c
     try {
       const asked = { pool, method: 'GET', target: '/readyz', headers, body: undefined, signal: giveUp.signal }
       const { status, body } = await upstream.request(asked)
-      body.on('error', () => {})
-      body.destroy()
+      body.cancel()
       return answeredWith(status, pool)
     } catch (error) {
       if (signal.aborted) throw signal.reason

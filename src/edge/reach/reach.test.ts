@@ -1,8 +1,8 @@
-import { Readable } from 'node:stream'
 import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { loudNet } from '../../../test/worlds/loud-net.ts'
 import { settled } from '../../../test/worlds/yamux-drivers.ts'
+import { BytesSource } from '../../http/body/bytes-source.ts'
 import { ManualClock } from '../../runtime/clock.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { type PoolName, type Upstream, UpstreamError, type UpstreamRequest } from '../upstream/upstream.ts'
@@ -61,7 +61,7 @@ class World {
       return await new Promise<never>((_, reject) =>
         request.signal.addEventListener('abort', () => reject(request.signal.reason as Error), { once: true }),
       )
-    return { status: answer, headers: [], body: Readable.from(['ok']), trailers: () => [] }
+    return { status: answer, headers: [], body: new BytesSource(Buffer.alloc(0)), trailers: () => [] }
   }
 
   async metric(name: string): Promise<Record<string, number>> {

@@ -1,5 +1,6 @@
 /** Questions to the API server that it answers with a filled-in copy: reviews of tokens and of access. */
-import { Readable } from 'node:stream'
+import { BytesSource } from '../../http/body/bytes-source.ts'
+import { readBody } from '../../http/body/request-body.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { HeaderPairs, PoolName, Upstream } from '../upstream/upstream.ts'
 
@@ -72,22 +73,10 @@ async function post(
     method: 'POST',
     target,
     headers: [...headers, ['content-length', String(body.length)], ...credential],
-    body: Readable.from([body]),
+    body: new BytesSource(body),
     signal,
   })
-  const text = await readText(answer.body)
+  const text = (await readBody(answer.body, undefined, MAX_REVIEW_BYTES)).toString('utf8')
   if (answer.status >= 300) throw new ReviewRefusedError(answer.status, object.kind)
   return JSON.parse(text)
-}
-
-async function readText(body: Readable): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    // Leaving the loop destroys the body.
-    if (bytes > MAX_REVIEW_BYTES) throw new Error('the answer to a review is too large')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
+import { sourceOf, streamOf } from '../../../test/worlds/byte-sources.ts'
 import { ManualClock } from '../../runtime/clock.ts'
 import { type UpstreamAnswer, UpstreamError, type UpstreamRequest } from '../upstream/upstream.ts'
 import { MAX_REVIEW_BYTES, REVIEW_TIMEOUT_MS } from './review-request.ts'
@@ -17,7 +18,12 @@ function world() {
       return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     try {
       const { status, text } = server.answer()
-      return Promise.resolve({ status, headers: [], body: Readable.from([Buffer.from(text)]), trailers: () => [] })
+      return Promise.resolve({
+        status,
+        headers: [],
+        body: sourceOf(Readable.from([Buffer.from(text)])),
+        trailers: () => [],
+      })
     } catch (error) {
       return Promise.reject(error)
     }
@@ -43,7 +49,7 @@ describe('TokenReviews', () => {
       '/apis/authentication.k8s.io/v1/tokenreviews',
     ])
     let sent = ''
-    for await (const chunk of first?.body ?? []) sent += String(chunk)
+    for await (const chunk of streamOf(first?.body)) sent += String(chunk)
     expect(JSON.parse(sent)).toMatchObject({ kind: 'TokenReview', spec: { token: 'secret' } })
     await clock.advance(TOKEN_REVIEW_MS)
     await reviews.userOf('secret', 'h')

@@ -3,7 +3,7 @@
  * they are written in, and are given away again while the API server cannot be reached. They hold no objects, and by default
  * all who are authenticated may read them: whoever was not denied one that others were given gets it.
  */
-import { Readable } from 'node:stream'
+import { BytesSource } from '../../http/body/bytes-source.ts'
 import { MediaTypeError, parseMediaType } from '../../kube/media-type.ts'
 import { type AcceptClause, parseAccept } from '../../kube/media-type-accept.ts'
 import { ApiError } from '../../kube/status/status.ts'
@@ -83,8 +83,8 @@ export class Documents {
       ...(etag === '' ? [] : ([['etag', etag]] as const)),
     ]
     const known = headers.all('if-none-match').flatMap((value) => value.split(',').map((each) => each.trim()))
-    if (etag !== '' && known.includes(etag)) return local(304, common, [])
-    return local(200, [['content-type', contentType], ...common], [body])
+    if (etag !== '' && known.includes(etag)) return local(304, common, Buffer.alloc(0))
+    return local(200, [['content-type', contentType], ...common], body)
   }
 
   #find(path: string, accept: string): KeptDocument | undefined {
@@ -125,8 +125,8 @@ export class Documents {
   }
 }
 
-function local(status: number, headers: HeaderPairs, pieces: readonly Buffer[]): UpstreamAnswer {
-  return { status, headers, body: Readable.from(pieces), trailers: () => [], isLocal: true }
+function local(status: number, headers: HeaderPairs, body: Buffer): UpstreamAnswer {
+  return { status, headers, body: new BytesSource(body), trailers: () => [], isLocal: true }
 }
 
 function keyOf({ path, contentType }: Pick<KeptDocument, 'path' | 'contentType'>): string {

@@ -1,5 +1,7 @@
 /** Answers that are made on this node, from what the feeds have. */
-import { Readable } from 'node:stream'
+import type { ByteSource } from '../../http/body/byte-source.ts'
+import { BytesSource } from '../../http/body/bytes-source.ts'
+import { piecesSource } from '../../http/body/pulled-source.ts'
 import { formatContinueToken, parseContinueToken } from '../../kube/collection/continue-token.ts'
 import type { ListMeta } from '../../kube/objects.ts'
 import { isNotNewer } from '../../kube/reflector/versions.ts'
@@ -14,7 +16,7 @@ import type { Selection } from '../feeds/selection.ts'
 import type { HeaderPairs, UpstreamAnswer } from '../upstream/upstream.ts'
 import type { CollectionRead, ObjectRead, Reading } from './reading.ts'
 
-export function answerOf(body: Readable, contentType: string, warning?: string): UpstreamAnswer {
+export function answerOf(body: ByteSource, contentType: string, warning?: string): UpstreamAnswer {
   const warnings: HeaderPairs = warning === undefined ? [] : [['warning', warning]]
   const headers: HeaderPairs = [['content-type', contentType], ['cache-control', 'no-cache, private'], ...warnings]
   return { status: 200, headers, body, trailers: () => [], isLocal: true }
@@ -26,7 +28,7 @@ export function outputOf({ output }: Reading, type: CollectionType, clock: Clock
 
 /** One object. Throws an InexactError where it cannot be shown as it was asked for. */
 export function objectAnswer(object: KeptObject, output: Output, warning?: string): UpstreamAnswer {
-  const body = Readable.from([objectBody(object, output)])
+  const body = new BytesSource(objectBody(object, output))
   return answerOf(body, responseContentType(output.representation, { stream: false }), warning)
 }
 
@@ -41,7 +43,7 @@ export function listAnswer(
   checkVersion(feed, options)
   const selected = sortedObjects(feed).filter(([, object]) => selection(object))
   const { page, metadata } = pageOf(selected, feed.version, options)
-  const body = Readable.from(listPieces(page, metadata, output), { objectMode: false })
+  const body = piecesSource(listPieces(page, metadata, output))
   return answerOf(body, responseContentType(output.representation, { stream: false }), warning)
 }
 

@@ -146,7 +146,7 @@ class Patience {
 
 function discard(answering: Promise<UpstreamAnswer>): void {
   answering.then(
-    ({ body }) => body.destroy(),
+    ({ body }) => body.cancel(),
     () => {},
   )
 }

@@ -72,7 +72,7 @@ function reviewing({ clock, random, mayStill }: SharedWatchOptions, body: FeedWa
     cancel = clock.schedule(delayMs, () => void review())
   }
   const review = async (): Promise<void> => {
-    if (body.destroyed) return
+    if (body.isOver) return
     if (await mayStill().catch(() => true)) again()
     else body.finish()
   }

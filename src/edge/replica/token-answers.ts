@@ -4,7 +4,7 @@
  * made up: the answer says when the token really ends.
  */
 import { hash } from 'node:crypto'
-import { Readable } from 'node:stream'
+import { BytesSource } from '../../http/body/bytes-source.ts'
 import { parseJson } from '../../kube/codec/json.ts'
 import { decodeProtobuf } from '../../kube/codec/object-codec.ts'
 import { documentFormat } from '../../kube/document-format.ts'
@@ -92,7 +92,7 @@ export class TokenAnswers {
         RETRY_SECONDS,
       )
     const headers: HeaderPairs = [['content-type', known.contentType]]
-    return { status: 201, headers, body: Readable.from([known.body]), trailers: () => [], isLocal: true }
+    return { status: 201, headers, body: new BytesSource(known.body), trailers: () => [], isLocal: true }
   }
 
   async #keep(asked: AskedToken, spec: TokenSpec, headers: HeaderPairs, bytes: Buffer): Promise<void> {

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Duplex, PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { sourceOf, streamOf } from '../../../test/worlds/byte-sources.ts'
 import { UpstreamWorld, upstreamRequest } from '../../../test/worlds/upstream-world.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
 import type { PooledUpstream } from './pooled-upstream.ts'
@@ -141,7 +142,7 @@ describe('a refused upgrade', () => {
       ['warning', '299 - "a"'],
       ['warning', '299 - "b"'],
     ])
-    expect(await text(answer.body)).toBe('{"kind":"Status"}')
+    expect(await text(streamOf(answer.body))).toBe('{"kind":"Status"}')
     expect(answer.trailers()).toEqual([['x-sum', 'abc']])
     await expect.poll(() => upstream.status.upgrades).toBe(0)
   })
@@ -153,7 +154,7 @@ describe('a refused upgrade', () => {
     response.writeHead(403, { 'content-length': '100' })
     response.write('half')
     const answer = (await answered) as UpstreamAnswer
-    const failed = text(answer.body)
+    const failed = text(streamOf(answer.body))
     world.sockets[0]?.destroy()
     await expect(failed).rejects.toMatchObject({ name: 'UpstreamError', kind: 'broken' })
   })
@@ -190,7 +191,9 @@ describe('no upgrade', () => {
   it('comes of a body that breaks off', async () => {
     const asked = nextUpgrade()
     const body = new PassThrough()
-    const answered = upstream.upgrade(exec({ body, headers: [...spdyHeaders, ['content-length', '10']] }))
+    const answered = upstream.upgrade(
+      exec({ body: sourceOf(body), headers: [...spdyHeaders, ['content-length', '10']] }),
+    )
     body.write('half')
     await asked
     body.destroy()

@@ -6,7 +6,6 @@ import { type ClientRequest, type IncomingMessage, request as startRequest } fro
 import { isIPv6 } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { headerListOf } from '../../http/server/exchange.ts'
-import { AnswerBody } from './answer-body.ts'
 import { answerSource } from './answer-source.ts'
 import type { SecuredConnection } from './api-server-connection.ts'
 import { MAX_HEADER_BLOCK_BYTES } from './h2-connection.ts'
@@ -65,26 +64,27 @@ function sendBody(outgoing: ClientRequest, { body }: UpstreamRequest): void {
     outgoing.end()
     return
   }
-  const cut = (): void => {
-    if (!body.readableEnded) outgoing.destroy(new Error('the body of the request ended before it was complete'))
-  }
-  body.once('error', cut)
-  body.once('close', cut)
-  outgoing.once('close', () => body.unpipe(outgoing))
-  if (body.destroyed) cut()
-  else body.pipe(outgoing)
+  outgoing.on('drain', () => body.resume())
+  outgoing.once('close', () => body.cancel())
+  body.read({
+    data: (piece) => {
+      if (!outgoing.write(piece)) body.pause()
+    },
+    end: () => void outgoing.end(),
+    broken: () => void outgoing.destroy(new Error('the body of the request ended before it was complete')),
+  })
 }
 
 function answerOf(message: IncomingMessage, socket: Duplex, broken: () => UpstreamError): UpstreamAnswer {
   message.once('close', () => socket.destroy())
-  const source = answerSource(message, {
+  const body = answerSource(message, {
     fault: () => (message.complete ? undefined : broken()),
     cancel: () => void socket.destroy(),
   })
   return {
     status: message.statusCode ?? 0,
     headers: headerListOf(message.rawHeaders),
-    body: new AnswerBody(source),
+    body,
     trailers: () => headerListOf(message.rawTrailers),
   }
 }

@@ -10,6 +10,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { Http2Liveness } from '../../tunnel/grpc/http2-liveness.ts'
 import type { SecuredConnection } from './api-server-connection.ts'
 import { type StreamOptions, type StreamOutcome, sendOnStream } from './h2-stream.ts'
+import type { RetriableBody } from './retriable-body.ts'
 import type { UpstreamRequest } from './upstream.ts'
 import { streamWindowBytes, UNREAD_BUDGET_BYTES } from './windows.ts'
 
@@ -97,10 +98,10 @@ export class H2Connection {
   }
 
   /** Sends a request for which the pool has counted a stream. */
-  send(request: UpstreamRequest): Promise<StreamOutcome> {
+  send(request: UpstreamRequest, body?: RetriableBody): Promise<StreamOutcome> {
     this.#streams += 1
     this.#fitWindow()
-    return sendOnStream(request, this.#streamOptions)
+    return sendOnStream(request, body, this.#streamOptions)
   }
 
   /** More room for each stream where there are few of them, or where the link has become longer. */

@@ -8,6 +8,7 @@ import { type ApiServer, connectToApiServer } from './api-server-connection.ts'
 import { H2Connection } from './h2-connection.ts'
 import type { StreamOutcome } from './h2-stream.ts'
 import { PoolCore, type PoolLimits } from './pool-core.ts'
+import { RetriableBody } from './retriable-body.ts'
 import { type PoolName, type PoolStatus, type UpstreamAnswer, UpstreamError, type UpstreamRequest } from './upstream.ts'
 import { ImpostorError } from './upstream-error.ts'
 import type { UpstreamMetrics } from './upstream-metrics.ts'
@@ -64,10 +65,11 @@ export class H2Pool {
 
   /** Rejects with an `UpstreamError`, or with the reason of the request's signal. */
   async request(request: UpstreamRequest): Promise<UpstreamAnswer> {
-    let outcome = await this.#attempt(request)
+    const body = request.body === undefined ? undefined : new RetriableBody(request.body)
+    let outcome = await this.#attempt(request, body)
     if ('failure' in outcome && outcome.mayRetry) {
       this.#options.metrics.retried(this.#options.name)
-      outcome = await this.#attempt(request)
+      outcome = await this.#attempt(request, body)
     }
     if ('failure' in outcome) throw outcome.failure
     return outcome
@@ -82,13 +84,13 @@ export class H2Pool {
     for (const connection of this.#connections.values()) connection.end(stopping())
   }
 
-  async #attempt(request: UpstreamRequest): Promise<StreamOutcome> {
+  async #attempt(request: UpstreamRequest, body: RetriableBody | undefined): Promise<StreamOutcome> {
     if (this.#isClosed) throw stopping()
     this.#followPair()
     const placed = this.#place()
     const connection = placed ?? this.#waiting.add(request.signal)
     this.#openMore()
-    return await ('send' in connection ? connection : await connection).send(request)
+    return await ('send' in connection ? connection : await connection).send(request, body)
   }
 
   #place(): H2Connection | undefined {

@@ -5,8 +5,8 @@ import type { Http2Session } from '../../http/http2/session.ts'
 import type { Http2Stream, StreamHandler } from '../../http/http2/stream.ts'
 import { ErrorCode, errorName } from '../../http/http2/wire.ts'
 import { headerListOf } from '../../http/server/exchange.ts'
-import { AnswerBody } from './answer-body.ts'
 import { RequestSending } from './request-sending.ts'
+import type { RetriableBody } from './retriable-body.ts'
 import { type HeaderPairs, type UpstreamAnswer, UpstreamError, type UpstreamRequest } from './upstream.ts'
 import { brokenBy } from './upstream-error.ts'
 
@@ -36,7 +36,11 @@ export interface StreamOptions {
 }
 
 /** Rejects with the reason of the request's signal only; everything else is an outcome. */
-export function sendOnStream(request: UpstreamRequest, options: StreamOptions): Promise<StreamOutcome> {
+export function sendOnStream(
+  request: UpstreamRequest,
+  body: RetriableBody | undefined,
+  options: StreamOptions,
+): Promise<StreamOutcome> {
   const { signal } = request
   if (signal.aborted) {
     options.onClose()
@@ -44,7 +48,7 @@ export function sendOnStream(request: UpstreamRequest, options: StreamOptions): 
   }
   return new Promise((resolve, reject) => {
     try {
-      new AnsweredStream(request, options, resolve, reject).send()
+      new AnsweredStream(request, body, options, resolve, reject).send()
     } catch (error) {
       options.onClose()
       resolve({ failure: brokenBy(error), mayRetry: options.session.isOver })
@@ -56,6 +60,7 @@ class AnsweredStream implements StreamHandler, ByteSource, UpstreamAnswer {
   status = 0
   headers: HeaderPairs = []
   readonly #request: UpstreamRequest
+  readonly #requestBody: RetriableBody | undefined
   readonly #options: StreamOptions
   readonly #resolve: (outcome: StreamOutcome) => void
   readonly #reject: (reason: Error) => void
@@ -63,7 +68,6 @@ class AnsweredStream implements StreamHandler, ByteSource, UpstreamAnswer {
   #trailers: HeaderPairs = []
   #sending: RequestSending | undefined
   #reader: ByteReader | undefined
-  #body: AnswerBody | undefined
   #bodyFailed = false
   #isCancelled = false
   #isComplete = false
@@ -71,31 +75,30 @@ class AnsweredStream implements StreamHandler, ByteSource, UpstreamAnswer {
 
   constructor(
     request: UpstreamRequest,
+    body: RetriableBody | undefined,
     options: StreamOptions,
     resolve: (outcome: StreamOutcome) => void,
     reject: (reason: Error) => void,
   ) {
     this.#request = request
+    this.#requestBody = body
     this.#options = options
     this.#resolve = resolve
     this.#reject = reject
-    this.#stream = options.session.open(headOf(request, options.authority), this, request.body === undefined)
+    this.#stream = options.session.open(headOf(request, options.authority), this, body === undefined)
   }
 
   /** The body, if there is one, until nobody wants the answer any more. */
   send(): void {
-    const { signal, body } = this.#request
-    signal.addEventListener('abort', this.#onAbort, { once: true })
-    if (body !== undefined) this.#sending = new RequestSending(this.#request, body, this.#stream, this.#onBodyCut)
+    const body = this.#requestBody
+    this.#request.signal.addEventListener('abort', this.#onAbort, { once: true })
+    if (body === undefined) return
+    this.#sending = new RequestSending(this.#request, body, this.#stream, this.#onBodyCut)
+    this.#sending.start()
   }
 
-  get source(): ByteSource {
+  get body(): ByteSource {
     return this
-  }
-
-  get body(): AnswerBody {
-    this.#body ??= new AnswerBody(this)
-    return this.#body
   }
 
   trailers(): HeaderPairs {
@@ -197,10 +200,10 @@ class AnsweredStream implements StreamHandler, ByteSource, UpstreamAnswer {
   }
 
   #failure(): StreamFailure {
-    const { method, body } = this.#request
-    const isSafe = safeMethods.has(method)
+    const body = this.#requestBody
+    const isSafe = safeMethods.has(this.#request.method)
     const isRefused = this.#isRefused && (this.#stream.resetCode === ErrorCode.refusedStream || isSafe)
-    const isUntouched = body === undefined || !body.readableDidRead
+    const isUntouched = body === undefined || !body.isTouched
     const isLost = this.#options.session.isOver && body === undefined && isSafe
     return { failure: this.#fault(), mayRetry: isUntouched && !this.#bodyFailed && (isRefused || isLost) }
   }

@@ -5,6 +5,7 @@ import { Duplex, PassThrough, Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { sourceOf, streamOf } from '../../../test/worlds/byte-sources.ts'
 import { makeCa } from '../../../test/worlds/edge-hub.ts'
 import { issuePair, type UpstreamCall, UpstreamWorld, upstreamRequest } from '../../../test/worlds/upstream-world.ts'
 import { OpenError } from '../../tunnel/open-error.ts'
@@ -50,7 +51,7 @@ async function nextCall(): Promise<UpstreamCall> {
 }
 
 async function whole(answer: Promise<UpstreamAnswer>): Promise<string> {
-  return await text((await answer).body)
+  return await text(streamOf((await answer).body))
 }
 
 function answerOk(stream: ServerHttp2Stream): void {
@@ -92,7 +93,7 @@ describe('what passes', () => {
       ['set-cookie', 'y=2'],
       ['etag', '"e"'],
     ])
-    expect(await text(body)).toBe('conflict')
+    expect(await text(streamOf(body))).toBe('conflict')
   })
 
   it('every value of a header that stands several times', async () => {
@@ -116,7 +117,7 @@ describe('what passes', () => {
     world.handle = ({ stream }) => stream.respond({ ':status': status, etag: '"e"' }, { endStream: true })
     const answer = await world.upstream().request(upstreamRequest({ method }))
     expect(answer.status).toBe(status)
-    expect(await text(answer.body)).toBe('')
+    expect(await text(streamOf(answer.body))).toBe('')
   })
 
   it('an answer after informational ones', async () => {
@@ -126,7 +127,7 @@ describe('what passes', () => {
     }
     const answer = await world.upstream().request(upstreamRequest())
     expect(answer.status).toBe(200)
-    expect(await text(answer.body)).toBe('ok')
+    expect(await text(streamOf(answer.body))).toBe('ok')
   })
 
   it('trailers of both sides', async () => {
@@ -141,8 +142,8 @@ describe('what passes', () => {
     const trailers = () => [['x-said', 'something']] as const
     const answer = await world
       .upstream()
-      .request(upstreamRequest({ method: 'POST', body: Readable.from([Buffer.from('body')]), trailers }))
-    expect(await text(answer.body)).toBe('ok')
+      .request(upstreamRequest({ method: 'POST', body: sourceOf(Readable.from([Buffer.from('body')])), trailers }))
+    expect(await text(streamOf(answer.body))).toBe('ok')
     expect(answer.trailers()).toEqual([['x-heard', 'something']])
   })
 
@@ -160,8 +161,10 @@ describe('what passes', () => {
         yield piece
       }
     }
-    const answer = await world.upstream().request(upstreamRequest({ method: 'POST', body: Readable.from(chunks()) }))
-    const received = createHash('sha256').update(await buffer(answer.body))
+    const answer = await world
+      .upstream()
+      .request(upstreamRequest({ method: 'POST', body: sourceOf(Readable.from(chunks())) }))
+    const received = createHash('sha256').update(await buffer(streamOf(answer.body)))
     expect(received.digest('hex')).toBe(sent.digest('hex'))
   })
 })
@@ -191,7 +194,7 @@ describe('back-pressure', () => {
       for (let round = 0; round < 20; round++) await whole(upstream.request(upstreamRequest()))
     }
     expect(sentBytes).toBeLessThan(4 * 1024 * 1024)
-    endless.body.destroy()
+    endless.body.cancel()
   })
 
   it('stops a request that the API server does not read', async () => {
@@ -206,7 +209,7 @@ describe('back-pressure', () => {
     })
     const gone = new AbortController()
     const upstream = world.upstream()
-    const answered = upstream.request(upstreamRequest({ method: 'POST', body, signal: gone.signal }))
+    const answered = upstream.request(upstreamRequest({ method: 'POST', body: sourceOf(body), signal: gone.signal }))
     await call
     world.handle = ({ stream }) => answerOk(stream)
     for (let round = 0; round < 20; round++) await whole(upstream.request(upstreamRequest()))
@@ -241,7 +244,7 @@ describe('a client that goes', () => {
     gone.abort(new Error('the client has gone'))
     await closed
     expect(stream.rstCode).toBe(constants.NGHTTP2_CANCEL)
-    expect((await errorOf(text(body))).kind).toBe('broken')
+    expect((await errorOf(text(streamOf(body)))).kind).toBe('broken')
     expect(upstream.status.pools[1]).toMatchObject({ pool: 'token', connections: 1, streams: 0 })
   })
 
@@ -251,7 +254,7 @@ describe('a client that goes', () => {
     const { stream } = await call
     const closed = once(stream, 'close')
     stream.respond({ ':status': 200 })
-    ;(await answered).body.destroy()
+    ;(await answered).body.cancel()
     await closed
     expect(stream.rstCode).toBe(constants.NGHTTP2_CANCEL)
   })
@@ -259,7 +262,7 @@ describe('a client that goes', () => {
   it('never lets a body look complete that broke off', async () => {
     const call = nextCall()
     const body = new PassThrough()
-    const answered = world.upstream().request(upstreamRequest({ method: 'POST', body }))
+    const answered = world.upstream().request(upstreamRequest({ method: 'POST', body: sourceOf(body) }))
     body.write('half')
     const { stream } = await call
     const received: string[] = []
@@ -277,7 +280,7 @@ describe('a client that goes', () => {
   it('gets an answer whole that came before all of its body was read', async () => {
     const call = nextCall()
     const body = new PassThrough()
-    const answered = world.upstream().request(upstreamRequest({ method: 'POST', body }))
+    const answered = world.upstream().request(upstreamRequest({ method: 'POST', body: sourceOf(body) }))
     body.write('some')
     const { stream } = await call
     stream.respond({ ':status': 413 })
@@ -288,7 +291,7 @@ describe('a client that goes', () => {
     body.write('more')
     await once(stream, 'close')
     body.write('still more')
-    expect(await buffer(answer.body)).toHaveLength(100_000)
+    expect(await buffer(streamOf(answer.body))).toHaveLength(100_000)
   })
 
   it('is not sent at all where it went before', async () => {
@@ -308,7 +311,7 @@ describe('an answer that is cut off', () => {
     const { stream } = await call
     stream.respond({ ':status': 200 })
     stream.write('half')
-    const { body } = await answered
+    const body = streamOf((await answered).body)
     let ended = false
     body.once('end', () => {
       ended = true
@@ -328,7 +331,7 @@ describe('an answer that is cut off', () => {
     stream.respond({ ':status': 200 })
     stream.write('half')
     const { body } = await answered
-    const failed = errorOf(text(body))
+    const failed = errorOf(text(streamOf(body)))
     world.streams[0]?.push(null)
     expect((await failed).kind).toBe('broken')
   })
@@ -340,7 +343,7 @@ describe('an answer that is cut off', () => {
     stream.respond({ ':status': 200 })
     stream.write('half')
     const { body } = await answered
-    const failed = errorOf(text(body))
+    const failed = errorOf(text(streamOf(body)))
     stream.destroy(new Error('becomes INTERNAL_ERROR'))
     expect(await failed).toMatchObject({ kind: 'broken', message: expect.stringContaining('INTERNAL_ERROR') })
   })
@@ -351,7 +354,7 @@ describe('an answer that is cut off', () => {
     const answered = upstream.request(upstreamRequest())
     const { stream } = await call
     stream.respond({ ':status': 200 })
-    const failed = errorOf(text((await answered).body))
+    const failed = errorOf(text(streamOf((await answered).body)))
     const [near] = world.streams
     if (near !== undefined) near.isFrozen = true
     await world.clock.advance(UPSTREAM_DEAD_AFTER_MS + UPSTREAM_PING_INTERVAL_MS)
@@ -379,7 +382,7 @@ describe('GOAWAY', () => {
     expect(await whole(upstream.request(upstreamRequest()))).toBe('ok')
     expect(sessionsUsed.has(world.sessions[1])).toBe(true)
     stream.end('the rest')
-    expect(await text(watch.body)).toBe('the rest')
+    expect(await text(streamOf(watch.body))).toBe('the rest')
     await leaving
     expect(upstream.status.pools[1]?.connections).toBe(1)
   })
@@ -417,7 +420,9 @@ describe('sending again', () => {
       stream.once('data', () => stream.close(constants.NGHTTP2_REFUSED_STREAM))
     }
     const body = Readable.from([Buffer.from('body')])
-    expect((await errorOf(world.upstream().request(upstreamRequest({ method: 'POST', body })))).kind).toBe('broken')
+    expect(
+      (await errorOf(world.upstream().request(upstreamRequest({ method: 'POST', body: sourceOf(body) })))).kind,
+    ).toBe('broken')
     expect(count).toBe(1)
   })
 
@@ -514,7 +519,7 @@ describe('pools', () => {
     expect(upstream.status.pools[0]).toMatchObject({ connections: 2, streams: 1 })
     const gone = once(world.streams[0] as Readable, 'close')
     stream.end('the rest')
-    expect(await text(watch.body)).toBe('the rest')
+    expect(await text(streamOf(watch.body))).toBe('the rest')
     await gone
     expect(upstream.status.pools[0]).toMatchObject({ connections: 1, streams: 0 })
   })

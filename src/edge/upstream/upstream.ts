@@ -2,7 +2,7 @@
  * How the endpoint reaches the API server: TLS end to end, through the tunnel. Connections are pooled by the credential they
  * carry themselves, because an API server prefers the certificate of a connection over the token of a request.
  */
-import type { Duplex, Readable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import type { ByteSource } from '../../http/body/byte-source.ts'
 import type { Cancellation } from '../../http/server/ending.ts'
 
@@ -22,7 +22,7 @@ export interface UpstreamRequest {
   readonly target: string
   /** Cleaned by the caller: nothing that belongs to one connection only, and no `host`. */
   readonly headers: HeaderPairs
-  readonly body: Readable | undefined
+  readonly body: ByteSource | undefined
   /** The trailers of `body`, asked for once it has ended. */
   readonly trailers?: (() => HeaderPairs) | undefined
   /** Aborts when nobody wants the answer any more: what is sent and what comes are reset at once. */
@@ -32,12 +32,10 @@ export interface UpstreamRequest {
 export interface UpstreamAnswer {
   readonly status: number
   readonly headers: HeaderPairs
-  /** Fails with an `UpstreamError` where the answer is cut off. Whoever does not read it to its end destroys it. */
-  readonly body: Readable
+  /** Breaks with an `UpstreamError` where the answer is cut off. Whoever does not read it to its end cancels it. */
+  readonly body: ByteSource
   /** Made on this node: it says nothing about what the API server thinks of the caller. */
   readonly isLocal?: true
-  /** What `body` is made from, where it can be had in its place: for whoever only passes it on. One of both, never both. */
-  readonly source?: ByteSource
   /** Complete once `body` has ended. */
   trailers(): HeaderPairs
 }

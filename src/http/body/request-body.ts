@@ -1,4 +1,4 @@
-/** Reads a request body into memory, up to a limit. */
+/** Reads a body into memory, up to a limit. */
 
 import { BodyTooLargeError } from '../server/exchange.ts'
 import type { ByteSource } from './byte-source.ts'

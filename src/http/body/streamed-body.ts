@@ -1,48 +1,39 @@
 /**
- * A request body on its way to somebody else. It stands between the connection and its reader, because a reader that gives
- * up destroys what it reads, and the connection still has an answer to carry.
+ * A request body on its way to somebody else, and how far it has come. Whoever gives it up leaves the rest to flow away, because
+ * its connection still has an answer to carry.
  */
-import { Readable } from 'node:stream'
 import type { Guard } from '../../process/safety-net.ts'
-import { guardEmitter } from '../../runtime/guarded-emitter.ts'
 import type { HeaderList } from '../server/exchange.ts'
-import type { ByteSource } from './byte-source.ts'
+import type { ByteReader, ByteSource } from './byte-source.ts'
 
-/** What waits between the client and a slow reader, besides what the connection itself holds. */
-const bufferBytes = 64 * 1024
-
-export class RequestBody extends Readable {
+export class RequestBody implements ByteSource {
   readonly #source: ByteSource
   readonly #trailers: () => HeaderList
+  readonly #guard: Guard
+  #reader: ByteReader | undefined
   #receivedBytes = 0
-  #isComplete = false
+  #isWanted = false
+  #isOver = false
 
+  /** What a reader throws is the guard's: the connection that calls it carries others, too. */
   constructor(source: ByteSource, trailers: () => HeaderList, guard: Guard) {
-    super({ highWaterMark: bufferBytes })
-    guardEmitter(this, (error) =>
-      guard(() => {
-        throw error
-      }),
-    )
     this.#source = source
     this.#trailers = trailers
-    source.read({
-      data: (piece) => this.#take(piece),
-      end: () => {
-        this.#isComplete = true
-        this.push(null)
-      },
-      broken: (fault) => void this.destroy(fault),
-    })
+    this.#guard = guard
   }
 
   get receivedBytes(): number {
     return this.#receivedBytes
   }
 
-  /** Whether the client has sent all of it. */
-  get isComplete(): boolean {
-    return this.#isComplete
+  /** Whether its reader waits for the client, and not the client for its reader. */
+  get isWanted(): boolean {
+    return this.#isWanted
+  }
+
+  /** Nothing more comes of it: it is complete, or broke, or was given up. */
+  get isOver(): boolean {
+    return this.#isOver
   }
 
   /** Complete when the body is. */
@@ -50,17 +41,49 @@ export class RequestBody extends Readable {
     return this.#trailers()
   }
 
-  #take(piece: Buffer): void {
-    this.#receivedBytes += piece.length
-    if (!this.push(piece)) this.#source.pause()
+  read(reader: ByteReader): void {
+    this.#reader = reader
+    this.#isWanted = true
+    this.#source.read({
+      data: (piece) => {
+        this.#receivedBytes += piece.length
+        this.#guard(() => this.#reader?.data(piece))
+      },
+      end: () => this.#guard(() => this.#finish()?.end()),
+      broken: (fault) => this.#guard(() => this.#finish()?.broken(fault)),
+    })
   }
 
-  override _read(): void {
+  pause(): void {
+    if (this.#isOver) return
+    this.#isWanted = false
+    this.#source.pause()
+  }
+
+  resume(): void {
+    if (this.#isOver) return
+    this.#isWanted = true
     this.#source.resume()
   }
 
-  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    if (!this.#isComplete) this.#source.cancel()
-    callback(error)
+  cancel(): void {
+    if (this.#isOver) return
+    this.#finish()
+    this.#source.cancel()
+  }
+
+  /** Gives it up for its reader, who takes it for broken. */
+  cut(fault: Error): void {
+    const reader = this.#reader
+    if (this.#isOver) return
+    this.cancel()
+    this.#guard(() => reader?.broken(fault))
+  }
+
+  #finish(): ByteReader | undefined {
+    const reader = this.#reader
+    this.#reader = undefined
+    this.#isOver = true
+    return reader
   }
 }

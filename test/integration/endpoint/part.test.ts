@@ -9,6 +9,7 @@ import { UpstreamError } from '../../../src/edge/upstream/upstream.ts'
 import { TCP_KEEPALIVE_MS } from '../../../src/http/server/limits.ts'
 import { tooManyRequests } from '../../../src/kube/status/availability-errors.ts'
 import { ManualClock, systemClock } from '../../../src/runtime/clock.ts'
+import { sourceOf, streamOf } from '../../worlds/byte-sources.ts'
 import { answer, askHttp2, type EndpointWorld, startEndpoint, text } from '../../worlds/endpoint-world.ts'
 
 const json = [['content-type', 'application/json']] as const
@@ -23,7 +24,7 @@ describe('the endpoint with filters', () => {
       names: ['test'],
       begin: (head) => {
         heads.push(head)
-        return head.status === 200 ? { run: (body) => run(body) } : undefined
+        return head.status === 200 ? { run: (body) => run(streamOf(body)) } : undefined
       },
     }
     world = await startEndpoint({
@@ -57,7 +58,7 @@ describe('the endpoint with filters', () => {
       status: 200,
       contentEncoding: 'gzip',
       contentLength: undefined,
-      body: Readable.from([Buffer.from(`${await text(body)}, changed`)]),
+      body: sourceOf(Readable.from([Buffer.from(`${await text(body)}, changed`)])),
     })
     const filtered = await ask('/api/v1/services')
     expect(filtered.body).toBe('seen, changed')

@@ -9,15 +9,11 @@ import { type EndpointWorld, startEndpoint, text } from '../../worlds/endpoint-w
 
 const broken = new UpstreamError('broken', 'the connection broke')
 
-/** Whoever takes the source must leave the body alone. */
 function answerFrom(stream: Readable, options: AnswerSourceOptions = {}): UpstreamAnswer {
   return {
     status: 200,
     headers: [['content-type', 'application/json']],
-    source: answerSource(stream, options),
-    get body(): Readable {
-      throw new Error('the body was taken beside its source')
-    },
+    body: answerSource(stream, options),
     trailers: () => [],
   }
 }

@@ -1,4 +1,5 @@
 /** Bodies that are compressed, broken, too large or cut; renderings of objects, and objects that a filter drops. */
+
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -11,6 +12,7 @@ import { COMPRESSION_THRESHOLD_BYTES } from '../../../src/kube/compression.ts'
 import type { KubeObject } from '../../../src/kube/objects.ts'
 import { encodeJsonLine, encodeLengthDelimited } from '../../../src/kube/watch/frames.ts'
 import { formats } from '../../contract/walker/formats.ts'
+import { sourceOf, streamOf } from '../../worlds/byte-sources.ts'
 import { endpoint, kubernetes, slice } from '../../worlds/filters-objects.ts'
 import { arriving, jsonEvent as event, FilterWorld } from '../../worlds/filters-world.ts'
 
@@ -141,13 +143,14 @@ describe('the limits of memory', () => {
       const world = new FilterWorld()
       const head = { status: 200, contentType: json, contentEncoding, acceptEncoding: 'gzip' }
       const upstream = new PassThrough()
-      const running = (await world.choose(services, 'node'))?.begin(head)?.run(upstream)
+      const running = (await world.choose(services, 'node'))?.begin(head)?.run(sourceOf(upstream))
       const bytes = Buffer.alloc(MAX_HELD_BODY_BYTES + 1)
       // The end of it never comes.
       upstream.write(contentEncoding === '' ? bytes : gzipSync(bytes, { level: 1 }).subarray(0, -4))
       const filtered = await running
-      filtered?.body.resume()
-      filtered?.body.destroy()
+      const body = streamOf(filtered?.body)
+      body.resume()
+      body.destroy()
       await once(upstream, 'close')
       await expect.poll(() => world.filters.heldBytes).toBe(0)
     },
@@ -158,18 +161,18 @@ describe('the limits of memory', () => {
     const world = new FilterWorld({ maxHeldBytes: document.length })
     const plan = await world.choose(services, '', 'kubelet/v1.36')
     const head = { status: 200, contentType: json, contentEncoding: '', acceptEncoding: '' }
-    const first = await plan?.begin(head)?.run(arriving([document]))
+    const first = await plan?.begin(head)?.run(sourceOf(arriving([document])))
     const upstream = arriving([document])
-    await expect(plan?.begin(head)?.run(upstream)).rejects.toMatchObject({ status: { code: 429 } })
+    await expect(plan?.begin(head)?.run(sourceOf(upstream))).rejects.toMatchObject({ status: { code: 429 } })
     expect(upstream.destroyed).toBe(true)
     expect(await world.counted('causeway_edge_filter_refused_total')).toBe(1)
     // The kubelet itself has room of its own.
     expect((await world.answer(services, 'node', [document], {})).bytes.toString()).toContain(endpoint.address)
-    first?.body.destroy()
-    await once(first?.body as PassThrough, 'close')
+    const left = streamOf(first?.body).destroy()
+    await once(left, 'close')
     expect(world.filters.heldBytes).toBe(0)
-    const again = await plan?.begin(head)?.run(arriving([document]))
-    expect((await buffer(again?.body as PassThrough)).toString()).toContain(endpoint.address)
+    const again = await plan?.begin(head)?.run(sourceOf(arriving([document])))
+    expect((await buffer(streamOf(again?.body))).toString()).toContain(endpoint.address)
     expect(world.filters.heldBytes).toBe(0)
   })
 
@@ -179,7 +182,7 @@ describe('the limits of memory', () => {
     const plan = await world.choose(services, 'node')
     const running = plan
       ?.begin({ status: 200, contentType: json, contentEncoding: '', acceptEncoding: '' })
-      ?.run(upstream)
+      ?.run(sourceOf(upstream))
     upstream.write(serviceList())
     upstream.destroy(new Error('link lost'))
     await expect(running).rejects.toThrow('link lost')

@@ -1,8 +1,10 @@
 /** Watches that are resumed: who was given another view than the present one is told to list anew, and nobody else. */
+
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import type { FilterSettings } from '../../../src/edge/filters/filter-settings.ts'
 import { formats } from '../../contract/walker/formats.ts'
+import { sourceOf, streamOf } from '../../worlds/byte-sources.ts'
 import { kubernetes } from '../../worlds/filters-objects.ts'
 import { arriving, jsonEvent as event, FilterWorld } from '../../worlds/filters-world.ts'
 
@@ -131,8 +133,10 @@ describe('a watch resumed after a change of settings', () => {
     const head = { status: 200, contentType: json, contentEncoding: '', acceptEncoding: '' }
     const answering = plan?.begin(head)
     world.filters.configure(off)
-    const body = await answering?.run(arriving([Buffer.from('{"kind":"ServiceList","apiVersion":"v1","items":[]}')]))
-    await buffer(body?.body ?? arriving([]))
+    const body = await answering?.run(
+      sourceOf(arriving([Buffer.from('{"kind":"ServiceList","apiVersion":"v1","items":[]}')])),
+    )
+    await buffer(streamOf(body?.body))
     expect(await isExpired(world)).toBe(true)
   })
 

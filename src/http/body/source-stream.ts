@@ -1,23 +1,23 @@
 /**
- * The body of an answer as a stream of Node, for whoever needs one. It ends only where the answer was complete, so that a
- * client never takes half a list for a whole one.
+ * A byte source as a stream of Node, for what Node does with streams alone, such as gzip. It ends only where the source was
+ * complete, so that nobody takes half a list for a whole one.
  */
 import { Readable } from 'node:stream'
-import type { ByteSource } from '../../http/body/byte-source.ts'
 import { guardEmitter } from '../../runtime/guarded-emitter.ts'
+import type { ByteSource } from './byte-source.ts'
 
-/** Bytes held between the API server's connection and the client's: a few frames. */
-const ANSWER_BUFFER_BYTES = 64 * 1024
+/** Bytes held between the source and the reader of the stream: a few frames. */
+const SOURCE_STREAM_BUFFER_BYTES = 64 * 1024
 
-export class AnswerBody extends Readable {
+export class SourceStream extends Readable {
   readonly #source: ByteSource
   #isBegun = false
   #isOver = false
 
   constructor(source: ByteSource) {
-    super({ highWaterMark: ANSWER_BUFFER_BYTES })
+    super({ highWaterMark: SOURCE_STREAM_BUFFER_BYTES })
     this.#source = source
-    // A reader that fails ends its own answer; the connection it comes from has others to carry.
+    // A reader that fails ends its own body; the connection it comes from has others to carry.
     guardEmitter(this, (error) => this.destroy(error as Error))
     // Who has stopped reading is not interested in why the rest did not come.
     this.on('error', () => {})
