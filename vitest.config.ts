@@ -25,7 +25,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['src', 'test/attack', 'test/contract', 'test/integration', 'test/repository'].map(
+          include: ['src', 'test/attack', 'test/contract', 'test/integration', 'test/repository', 'test/scenario'].map(
             (folder) => `${folder}/**/*.test.ts`,
           ),
           ...sharedProcesses,
