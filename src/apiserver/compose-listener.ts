@@ -1,15 +1,18 @@
-/** The port that hands requests in. */
+/** The port that hands requests in, each with a context of its own. */
+import type { Exchange } from '../http/server/exchange.ts'
 import { MAX_CONNECTIONS } from '../http/server/limits.ts'
 import { Listener, type TlsFiles } from '../http/server/listener.ts'
 import { stalledReaderLog } from '../http/server/stalled-reader-log.ts'
+import { UNREAD_REQUEST } from '../kube/request-info.ts'
 import type { ListenAddress } from '../network/listen.ts'
 import type { SafetyNet } from '../process/safety-net.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { turnFor } from '../runtime/turns.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { DEFAULT_CONNECTIONS_PER_ADDRESS } from './connection-limit.ts'
 import type { AccessMetrics } from './metrics/access-metrics.ts'
-import type { Handler } from './request/handler.ts'
-import { newContext } from './request/new-context.ts'
+import type { Handler, RequestContext } from './request/handler.ts'
+import { anonymousUser } from './request/user.ts'
 
 export interface ApiListenerOptions {
   readonly address: ListenAddress
@@ -41,4 +44,20 @@ export function composeListener(options: ApiListenerOptions): Listener {
     },
     serve: (exchange) => handler(newContext(exchange, clock)),
   })
+}
+
+/** A request that has just arrived, before any filter has seen it: unread, and nobody's. */
+function newContext(exchange: Exchange, clock: Clock): RequestContext {
+  return {
+    exchange,
+    receivedMs: clock.nowMs(),
+    responseHeaders: {},
+    warnings: new Set(),
+    auditId: '',
+    info: UNREAD_REQUEST.info,
+    query: UNREAD_REQUEST.query,
+    user: anonymousUser,
+    turn: () => turnFor(clock),
+    signal: exchange.closed,
+  }
 }

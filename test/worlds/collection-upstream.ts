@@ -3,7 +3,7 @@
  * Its lists and watches follow the rules of the real one as far as clients can see them.
  */
 import { PassThrough, Readable } from 'node:stream'
-import { answerSource } from '../../src/edge/upstream/answer-source.ts'
+import { ReadableSource } from '../../src/http/body/readable-source.ts'
 import {
   type HeaderPairs,
   type UpstreamAnswer,
@@ -213,5 +213,5 @@ function statusAnswer(code: number, reason: string, message = reason, cause = ''
 }
 
 function answerOf(status: number, type: string, body: Readable): UpstreamAnswer {
-  return { status, headers: [['content-type', type]], body: answerSource(body), trailers: () => [] }
+  return { status, headers: [['content-type', type]], body: new ReadableSource(body, { broken: (error) => error ?? new Error('cut') }), trailers: () => [] }
 }

@@ -10,7 +10,6 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { Endpoint, type EndpointOptions } from '../../src/edge/endpoint/endpoint.ts'
 import { TokenReviews } from '../../src/edge/readers/token-review.ts'
-import { answerSource } from '../../src/edge/upstream/answer-source.ts'
 import type {
   HeaderPairs,
   UpgradeAnswer,
@@ -32,6 +31,7 @@ import { type CertificatePair, parsePair } from '../../src/identity/pair-file.ts
 import type { ExtendedKeyUsage } from '../../src/identity/usages.ts'
 import type { RunningPart } from '../../src/process/lifecycle.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { sourceOf } from './byte-sources.ts'
 import { loudNet } from './loud-net.ts'
 
 const hourMs = 3_600_000
@@ -66,7 +66,7 @@ export function answer(
   trailers: HeaderPairs = [],
 ): UpstreamAnswer {
   const stream = typeof body === 'string' ? Readable.from(body === '' ? [] : [Buffer.from(body)]) : body
-  return { status, headers, body: answerSource(stream), trailers: () => trailers }
+  return { status, headers, body: sourceOf(stream), trailers: () => trailers }
 }
 
 /** Answers 200 with what was asked, unless a test says otherwise. */

@@ -5,8 +5,8 @@
 import { type ClientRequest, type IncomingMessage, request as startRequest } from 'node:http'
 import { isIPv6 } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { ReadableSource } from '../../http/body/readable-source.ts'
 import { headerListOf } from '../../http/server/exchange.ts'
-import { answerSource } from './answer-source.ts'
 import type { SecuredConnection } from './api-server-connection.ts'
 import { MAX_HEADER_BLOCK_BYTES } from './h2-connection.ts'
 import { addPairs, type HeaderRecord } from './header-pairs.ts'
@@ -77,7 +77,8 @@ function sendBody(outgoing: ClientRequest, { body }: UpstreamRequest): void {
 
 function answerOf(message: IncomingMessage, socket: Duplex, broken: () => UpstreamError): UpstreamAnswer {
   message.once('close', () => socket.destroy())
-  const body = answerSource(message, {
+  const body = new ReadableSource(message, {
+    broken: brokenBy,
     fault: () => (message.complete ? undefined : broken()),
     cancel: () => void socket.destroy(),
   })

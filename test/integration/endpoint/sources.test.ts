@@ -3,17 +3,18 @@ import { once } from 'node:events'
 import { type ClientHttp2Session, constants } from 'node:http2'
 import { PassThrough, Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type AnswerSourceOptions, answerSource } from '../../../src/edge/upstream/answer-source.ts'
 import { type UpstreamAnswer, UpstreamError } from '../../../src/edge/upstream/upstream.ts'
+import { brokenBy } from '../../../src/edge/upstream/upstream-error.ts'
+import { ReadableSource, type ReadableSourceOptions } from '../../../src/http/body/readable-source.ts'
 import { type EndpointWorld, startEndpoint, text } from '../../worlds/endpoint-world.ts'
 
 const broken = new UpstreamError('broken', 'the connection broke')
 
-function answerFrom(stream: Readable, options: AnswerSourceOptions = {}): UpstreamAnswer {
+function answerFrom(stream: Readable, options: Partial<ReadableSourceOptions> = {}): UpstreamAnswer {
   return {
     status: 200,
     headers: [['content-type', 'application/json']],
-    body: answerSource(stream, options),
+    body: new ReadableSource(stream, { broken: brokenBy, ...options }),
     trailers: () => [],
   }
 }

@@ -5,20 +5,26 @@
 
 import type { KubeObject } from '../../../kube/objects.ts'
 import type { ResourceRequest } from '../../../kube/request-info.ts'
+import type { RequestQuery } from '../../../kube/request-query.ts'
+import { type FieldError, forbiddenField, invalidField } from '../../../kube/status/field-error.ts'
 import { badRequest } from '../../../kube/status/request-errors.ts'
-import { forbidden } from '../../../kube/status/resource-errors.ts'
+import { forbidden, invalid } from '../../../kube/status/resource-errors.ts'
 import { respond } from '../../answers/respond.ts'
+import { NOT_NEGATIVE } from '../../kinds/checks.ts'
 import { struct, structs, text } from '../../kinds/fields.ts'
 import { builtIn } from '../../objects/resource.ts'
 import type { RequestContext } from '../../request/handler.ts'
+import { integerParameter } from '../../../kube/collection/query-values.ts'
 import { kubeletQuery } from './kubelet-query.ts'
-import { checkLogOptions } from './log-options.ts'
 import { type Destination, noWayTo } from './node-connector.ts'
 import type { SubresourceParts } from './parts.ts'
 import { nodeProxy, podProxy, serviceProxy } from './proxy.ts'
 
 const pods = builtIn('v1', 'pods')
 const nodes = builtIn('v1', 'nodes')
+
+/** API servers spell the number in refusals of log options, and write `zero` elsewhere. */
+const positive = 'must be greater than 0'
 
 export async function serveConnection(
   parts: SubresourceParts,
@@ -63,6 +69,22 @@ function checkMayCreate({ authorizer }: SubresourceParts, { user }: RequestConte
   if (info.verb === 'create') return
   const { verdict, reason } = authorizer.authorize({ ...info, user, verb: 'create' })
   if (verdict !== 'allow') throw forbidden({ group: info.apiGroup, resource: info.resource }, info.name, reason)
+}
+
+/** The options of `pods/log` that make no sense. */
+function checkLogOptions(query: RequestQuery, podName: string): void {
+  const errors: FieldError[] = []
+  const [tailLines, limitBytes, sinceSeconds] = ['tailLines', 'limitBytes', 'sinceSeconds'].map((name) =>
+    integerParameter(query, name),
+  )
+  if (tailLines !== undefined && tailLines < 0) errors.push(invalidField('tailLines', tailLines, NOT_NEGATIVE))
+  if (limitBytes !== undefined && limitBytes < 1) errors.push(invalidField('limitBytes', limitBytes, positive))
+  if (sinceSeconds !== undefined && query.has('sinceTime')) {
+    errors.push(forbiddenField('[]', 'at most one of `sinceTime` or `sinceSeconds` may be specified'))
+  } else if (sinceSeconds !== undefined && sinceSeconds < 1) {
+    errors.push(invalidField('sinceSeconds', sinceSeconds, positive))
+  }
+  if (errors.length > 0) throw invalid({ group: '', kind: 'PodLogOptions' }, podName, errors)
 }
 
 function kubeletPath(pod: KubeObject, { namespace, name, subresource }: ResourceRequest, container: string): string {

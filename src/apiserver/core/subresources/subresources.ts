@@ -10,7 +10,6 @@ import type { RequestContext } from '../../request/handler.ts'
 import { serveBinding } from './binding.ts'
 import { serveComponentStatuses } from './component-status.ts'
 import { serveConnection } from './connect.ts'
-import { deprecationOf } from './deprecated.ts'
 import { serveEviction } from './eviction.ts'
 import type { SubresourceParts } from './parts.ts'
 import { methodNotAllowed } from './places.ts'
@@ -40,6 +39,12 @@ const doors: ReadonlyMap<string, Serve> = new Map<string, Serve>([
   ['nodes/proxy', serveConnection],
 ])
 
+/** Resources that are served for old clients, who are told so with every answer. */
+const deprecations: Readonly<Record<string, string>> = {
+  '/v1/componentstatuses': 'v1 ComponentStatus is deprecated in v1.19+',
+  '/v1/endpoints': 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
+}
+
 export class Subresources {
   readonly #parts: SubresourceParts
 
@@ -49,7 +54,7 @@ export class Subresources {
 
   /** False when the request is for something else. */
   async handle(context: RequestContext, info: ResourceRequest): Promise<boolean> {
-    const deprecation = deprecationOf(info)
+    const deprecation = deprecations[`${info.apiGroup}/${info.apiVersion}/${info.resource}`]
     if (deprecation !== undefined) context.warnings.add(deprecation)
     if (info.apiGroup === '' && info.resource === 'componentstatuses') {
       await serveComponentStatuses(this.#parts, context, info)
