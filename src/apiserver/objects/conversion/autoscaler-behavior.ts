@@ -1,7 +1,7 @@
 /** How fast an autoscaler may move, as an annotation of v1: there the fields have the names of Go's own structs. */
 import { parseJson, printJson } from '../../../kube/codec/json.ts'
+import { filledFields } from '../../../kube/present-fields.ts'
 import { type Fields, isFields, struct, structs } from '../../kinds/fields.ts'
-import { present } from './present.ts'
 
 /** In the order in which Go prints them. */
 const ruleNames = ['stabilizationWindowSeconds', 'selectPolicy', 'policies', 'tolerance']
@@ -28,7 +28,7 @@ export function behaviorFromText(json: string | undefined): Fields | undefined {
   try {
     const given = parseJson(json)
     if (!isFields(given)) return undefined
-    const behavior = present({
+    const behavior = filledFields({
       scaleUp: apiRules(struct(given, 'ScaleUp')),
       scaleDown: apiRules(struct(given, 'ScaleDown')),
     })
@@ -42,9 +42,9 @@ function apiRules(rules: Fields | undefined): Fields | undefined {
   if (rules === undefined) return undefined
   const named = Object.fromEntries(ruleNames.map((name) => [name, rules[goName(name)]]))
   const policies = structs(rules, 'Policies').map((policy) =>
-    present(Object.fromEntries(policyNames.map((name) => [name, policy[goName(name)]]))),
+    filledFields(Object.fromEntries(policyNames.map((name) => [name, policy[goName(name)]]))),
   )
-  return present({ ...named, policies: Array.isArray(rules['Policies']) ? policies : undefined })
+  return filledFields({ ...named, policies: Array.isArray(rules['Policies']) ? policies : undefined })
 }
 
 function goName(name: string): string {

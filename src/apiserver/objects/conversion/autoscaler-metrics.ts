@@ -2,9 +2,10 @@
  * Single metrics of an autoscaler between v1 and v2. In v1 name, selector and amounts lie side by side; v2 groups them
  * into `metric` and `target` or `current`. v1 has amounts that cannot be absent and are then zero.
  */
+
+import { filledFields } from '../../../kube/present-fields.ts'
 import { type Fields, has, struct, text } from '../../kinds/fields.ts'
 import { quantityInNano } from '../../kinds/quantities.ts'
-import { present } from './present.ts'
 
 /** The one member of a metric that its type calls for, or several: a converter does not judge. */
 const sources = ['object', 'pods', 'resource', 'containerResource', 'external'] as const
@@ -32,16 +33,16 @@ function convertSources(metric: Fields, convert: Convert): Fields {
     const source = struct(metric, name)
     return [name, source && convert[name](source)]
   })
-  return present({ type: metric['type'], ...Object.fromEntries(converted) })
+  return filledFields({ type: metric['type'], ...Object.fromEntries(converted) })
 }
 
 const part = (source: Fields, name: string): Fields => struct(source, name) ?? {}
-const metricOf = (name: unknown, selector: unknown): Fields => present({ name, selector })
+const metricOf = (name: unknown, selector: unknown): Fields => filledFields({ name, selector })
 
 const specToV1: Convert = {
   object: (source) => {
     const [metric, target] = [part(source, 'metric'), part(source, 'target')]
-    return present({
+    return filledFields({
       target: source['describedObject'],
       metricName: metric['name'],
       targetValue: target['value'],
@@ -52,13 +53,13 @@ const specToV1: Convert = {
   pods: (source) => {
     const metric = part(source, 'metric')
     const targetAverageValue = part(source, 'target')['averageValue']
-    return present({ metricName: metric['name'], targetAverageValue, selector: metric['selector'] })
+    return filledFields({ metricName: metric['name'], targetAverageValue, selector: metric['selector'] })
   },
   resource: resourceSpecToV1,
   containerResource: (source) => ({ ...resourceSpecToV1(source), container: source['container'] }),
   external: (source) => {
     const [metric, target] = [part(source, 'metric'), part(source, 'target')]
-    return present({
+    return filledFields({
       metricName: metric['name'],
       metricSelector: metric['selector'],
       targetValue: target['value'],
@@ -70,7 +71,7 @@ const specToV1: Convert = {
 function resourceSpecToV1(source: Fields): Fields {
   const { averageUtilization, averageValue } = part(source, 'target')
   const amounts = { targetAverageUtilization: averageUtilization, targetAverageValue: averageValue }
-  return present({ name: source['name'], ...amounts })
+  return filledFields({ name: source['name'], ...amounts })
 }
 
 const specToV2: Convert = {
@@ -80,7 +81,7 @@ const specToV2: Convert = {
     const isFiller = isAverage && quantityInNano(text(source, 'targetValue') || '0') === 0n
     return {
       describedObject: source['target'],
-      target: present({
+      target: filledFields({
         type: isAverage ? 'AverageValue' : 'Value',
         value: isFiller ? undefined : source['targetValue'],
         averageValue: source['averageValue'],
@@ -90,13 +91,13 @@ const specToV2: Convert = {
   },
   pods: (source) => ({
     metric: metricOf(source['metricName'], source['selector']),
-    target: present({ type: 'AverageValue', averageValue: source['targetAverageValue'] }),
+    target: filledFields({ type: 'AverageValue', averageValue: source['targetAverageValue'] }),
   }),
   resource: resourceSpecToV2,
   containerResource: (source) => ({ ...resourceSpecToV2(source), container: source['container'] }),
   external: (source) => ({
     metric: metricOf(source['metricName'], source['metricSelector']),
-    target: present({
+    target: filledFields({
       type: has(source, 'targetValue') ? 'Value' : 'AverageValue',
       value: source['targetValue'],
       averageValue: source['targetAverageValue'],
@@ -107,14 +108,14 @@ const specToV2: Convert = {
 function resourceSpecToV2(source: Fields): Fields {
   const averageUtilization = source['targetAverageUtilization']
   const type = averageUtilization === undefined ? 'AverageValue' : 'Utilization'
-  const target = present({ type, averageValue: source['targetAverageValue'], averageUtilization })
+  const target = filledFields({ type, averageValue: source['targetAverageValue'], averageUtilization })
   return { name: source['name'], target }
 }
 
 const statusToV1: Convert = {
   object: (source) => {
     const [metric, current] = [part(source, 'metric'), part(source, 'current')]
-    return present({
+    return filledFields({
       target: source['describedObject'],
       metricName: metric['name'],
       currentValue: current['value'],
@@ -125,13 +126,13 @@ const statusToV1: Convert = {
   pods: (source) => {
     const metric = part(source, 'metric')
     const currentAverageValue = part(source, 'current')['averageValue']
-    return present({ metricName: metric['name'], currentAverageValue, selector: metric['selector'] })
+    return filledFields({ metricName: metric['name'], currentAverageValue, selector: metric['selector'] })
   },
   resource: resourceStatusToV1,
   containerResource: (source) => ({ ...resourceStatusToV1(source), container: source['container'] }),
   external: (source) => {
     const [metric, current] = [part(source, 'metric'), part(source, 'current')]
-    return present({
+    return filledFields({
       metricName: metric['name'],
       metricSelector: metric['selector'],
       currentValue: current['value'],
@@ -143,28 +144,31 @@ const statusToV1: Convert = {
 function resourceStatusToV1(source: Fields): Fields {
   const { averageUtilization, averageValue } = part(source, 'current')
   const amounts = { currentAverageUtilization: averageUtilization, currentAverageValue: averageValue }
-  return present({ name: source['name'], ...amounts })
+  return filledFields({ name: source['name'], ...amounts })
 }
 
 const statusToV2: Convert = {
   object: (source) => ({
     metric: metricOf(source['metricName'], source['selector']),
-    current: present({ value: source['currentValue'], averageValue: source['averageValue'] }),
+    current: filledFields({ value: source['currentValue'], averageValue: source['averageValue'] }),
     describedObject: source['target'],
   }),
   pods: (source) => ({
     metric: metricOf(source['metricName'], source['selector']),
-    current: present({ averageValue: source['currentAverageValue'] }),
+    current: filledFields({ averageValue: source['currentAverageValue'] }),
   }),
   resource: resourceStatusToV2,
   containerResource: (source) => ({ ...resourceStatusToV2(source), container: source['container'] }),
   external: (source) => ({
     metric: metricOf(source['metricName'], source['metricSelector']),
-    current: present({ value: source['currentValue'], averageValue: source['currentAverageValue'] }),
+    current: filledFields({ value: source['currentValue'], averageValue: source['currentAverageValue'] }),
   }),
 }
 
 function resourceStatusToV2(source: Fields): Fields {
   const averageUtilization = source['currentAverageUtilization']
-  return { name: source['name'], current: present({ averageValue: source['currentAverageValue'], averageUtilization }) }
+  return {
+    name: source['name'],
+    current: filledFields({ averageValue: source['currentAverageValue'], averageUtilization }),
+  }
 }

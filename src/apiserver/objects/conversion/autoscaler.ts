@@ -6,11 +6,11 @@
 import { parseJson, printJson } from '../../../kube/codec/json.ts'
 import { decodeMessage, encodeMessage } from '../../../kube/codec/object-codec.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
+import { filledFields } from '../../../kube/present-fields.ts'
 import { messageType } from '../../../kube/schema/schema.ts'
 import { type Fields, isFields, struct, structs, text, textMap } from '../../kinds/fields.ts'
 import { behaviorFromText, behaviorText } from './autoscaler-behavior.ts'
 import { metricSpecToV1, metricSpecToV2, metricStatusToV1, metricStatusToV2 } from './autoscaler-metrics.ts'
-import { present } from './present.ts'
 
 /** What v1 stands for when it names no metric at all. */
 const DEFAULT_CPU_PERCENT = 80
@@ -35,7 +35,7 @@ export function autoscalerToV1(autoscaler: KubeObject): KubeObject {
   const [spec, status] = [struct(autoscaler, 'spec') ?? {}, struct(autoscaler, 'status') ?? {}]
   const metrics = structs(spec, 'metrics')
   const behavior = struct(spec, 'behavior')
-  const carried = present({
+  const carried = filledFields({
     [annotations.metrics]: listText(
       metrics.filter((metric) => cpuPercent(metric, 'target') === undefined).map(metricSpecToV1),
       metricSpec,
@@ -50,8 +50,8 @@ export function autoscalerToV1(autoscaler: KubeObject): KubeObject {
   const currentCPUUtilizationPercentage = firstPercent(structs(status, 'currentMetrics').toReversed(), 'current')
   return {
     ...withAnnotations(autoscaler, carried as Record<string, string>),
-    spec: present({ ...plainSpec, targetCPUUtilizationPercentage }),
-    status: present({ ...plainStatus, currentCPUUtilizationPercentage }),
+    spec: filledFields({ ...plainSpec, targetCPUUtilizationPercentage }),
+    status: filledFields({ ...plainStatus, currentCPUUtilizationPercentage }),
   }
 }
 
@@ -66,12 +66,16 @@ export function autoscalerToV2(autoscaler: KubeObject): KubeObject {
     (typeof current === 'number' ? [cpuStatus(current)] : undefined)
   return {
     ...withAnnotations(autoscaler, {}),
-    spec: present({
+    spec: filledFields({
       ...spec,
       metrics: metrics.length === 0 ? [cpuMetric(DEFAULT_CPU_PERCENT)] : metrics,
       behavior: behaviorFromText(given[annotations.behavior]),
     }),
-    status: present({ ...status, currentMetrics, conditions: listFromText(given[annotations.conditions], condition) }),
+    status: filledFields({
+      ...status,
+      currentMetrics,
+      conditions: listFromText(given[annotations.conditions], condition),
+    }),
   }
 }
 
