@@ -20,10 +20,10 @@ import { openIdHandler } from './delegation/openid-handler.ts'
 import { routes } from './delegation/routes.ts'
 import type { builtInGroupVersions } from './discovery/built-in.ts'
 import { DiscoveryDocuments } from './discovery/documents.ts'
-import { DiscoveryRegistry } from './discovery/source.ts'
+import { fixedDiscovery } from './discovery/source.ts'
 import type { HeavyWork } from './heavy/heavy-work.ts'
 import { OpenApiDocuments } from './openapi/documents.ts'
-import { builtInParts, OpenApiRegistry } from './openapi/source.ts'
+import { builtInParts, fixedOpenApi } from './openapi/source.ts'
 import type { Pki } from './pki/pki.ts'
 import type { Handler } from './request/handler.ts'
 
@@ -61,9 +61,9 @@ export function composeDelegates(options: DelegatesOptions): Handler {
 }
 
 function documents({ served, clock, heavy }: DelegatesOptions): Delegate {
-  const source = new DiscoveryRegistry(served)
+  const source = fixedDiscovery(served)
   const discovery = new DiscoveryDocuments({ source, serverAddress: '127.0.0.1:6443' })
-  const openApi = new OpenApiDocuments(new OpenApiRegistry(builtInParts(served)), clock)
+  const openApi = new OpenApiDocuments(fixedOpenApi(builtInParts(served)), clock)
   return documentsHandler({ discovery, openApi, heavy })
 }
 

@@ -14,7 +14,7 @@ import { builtInGroupVersions, builtInPriority } from '../../src/apiserver/disco
 import { DiscoveryDocuments } from '../../src/apiserver/discovery/documents.ts'
 import type { DiscoveryResource } from '../../src/apiserver/discovery/source.ts'
 import { OpenApiDocuments } from '../../src/apiserver/openapi/documents.ts'
-import { builtInParts, OpenApiRegistry } from '../../src/apiserver/openapi/source.ts'
+import { builtInParts, fixedOpenApi } from '../../src/apiserver/openapi/source.ts'
 import { acceptHeader, type Encoding, MEDIA_TYPES } from '../../src/kube/representation.ts'
 import { joinGroupVersion } from '../../src/kube/schema/catalogue.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -44,7 +44,7 @@ describeReal('discovery and OpenAPI', () => {
   let ca: Buffer
   let discovery: DiscoveryDocuments
   let registry: ChangingDiscovery
-  const openApi = new OpenApiDocuments(new OpenApiRegistry(builtInParts(builtInGroupVersions())), systemClock)
+  const openApi = new OpenApiDocuments(fixedOpenApi(builtInParts(builtInGroupVersions())), systemClock)
 
   beforeAll(async () => {
     plane = await startControlPlane()

@@ -24,16 +24,7 @@ export interface DiscoverySource {
   groupVersions(): Iterable<DiscoveryGroupVersion>
 }
 
-/** The group versions that are there from the start. */
-export class DiscoveryRegistry implements DiscoverySource {
-  readonly generation = 0
-  readonly #groupVersions: readonly DiscoveryGroupVersion[]
-
-  constructor(groupVersions: readonly DiscoveryGroupVersion[]) {
-    this.#groupVersions = groupVersions
-  }
-
-  groupVersions(): Iterable<DiscoveryGroupVersion> {
-    return this.#groupVersions
-  }
+/** Group versions that are there from the start and stay. */
+export function fixedDiscovery(groupVersions: readonly DiscoveryGroupVersion[]): DiscoverySource {
+  return { generation: 0, groupVersions: () => groupVersions }
 }

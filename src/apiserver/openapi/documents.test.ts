@@ -4,7 +4,7 @@ import { ManualClock } from '../../runtime/clock.ts'
 import { builtInGroupVersions } from '../discovery/built-in.ts'
 import { OpenApiDocuments, type OpenApiRequest } from './documents.ts'
 import { groupVersionDocument } from './group-version-document.ts'
-import { builtInParts, OpenApiRegistry } from './source.ts'
+import { builtInParts, fixedOpenApi } from './source.ts'
 
 const served = builtInGroupVersions().filter(({ group }) => group === 'coordination.k8s.io')
 
@@ -104,7 +104,7 @@ describe('preparing', () => {
       return groupVersionDocument({ group: 'x.example', version: 'v1', resources: [] })
     }
     const parts = ['a', 'b', 'c'].map((name) => ({ name, make }))
-    const documents = new OpenApiDocuments(new OpenApiRegistry(parts), new ManualClock())
+    const documents = new OpenApiDocuments(fixedOpenApi(parts), new ManualClock())
     await documents.prepare(new AbortController().signal)
     expect(made).toBe(3)
     documents.openApiDocument('/openapi/v3', {})
@@ -113,7 +113,7 @@ describe('preparing', () => {
 
   it('stops when told to', async () => {
     const documents = new OpenApiDocuments(
-      new OpenApiRegistry([{ name: 'a', make: () => expect.unreachable() }]),
+      fixedOpenApi([{ name: 'a', make: () => expect.unreachable() }]),
       new ManualClock(),
     )
     await documents.prepare(AbortSignal.abort())

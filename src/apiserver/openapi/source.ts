@@ -25,18 +25,9 @@ export interface OpenApiSource {
   parts(): Iterable<OpenApiPart>
 }
 
-/** The parts that are there from the start. */
-export class OpenApiRegistry implements OpenApiSource {
-  readonly generation = 0
-  readonly #parts: readonly OpenApiPart[]
-
-  constructor(parts: readonly OpenApiPart[]) {
-    this.#parts = parts
-  }
-
-  parts(): Iterable<OpenApiPart> {
-    return this.#parts
-  }
+/** Parts that are there from the start and stay. */
+export function fixedOpenApi(parts: readonly OpenApiPart[]): OpenApiSource {
+  return { generation: 0, parts: () => parts }
 }
 
 /** Everything that the server has of its own accord, for the built-in group versions that it serves. */
