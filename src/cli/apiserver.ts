@@ -84,7 +84,7 @@ async function runApiServer(context: CommandContext, config: ApiServerConfig): P
     skippedControllers: config.skipControllers,
     maxConnectionsPerAddress: config.maxConnectionsPerAddress,
     openStore: () => openStore(config, clock),
-    ...(config.tokenAuthFile === undefined ? {} : { tokens: readTokens(config.tokenAuthFile) }),
+    tokens: config.tokenAuthFile === undefined ? undefined : readTokens(config.tokenAuthFile),
     ...auditLog(config.auditLogPath, context, logger),
     clientCas: config.clientCaFile === undefined ? [] : [readClientCas(config.clientCaFile)],
   })

@@ -128,7 +128,7 @@ function failureFields({ failure, info }: RequestContext): Partial<Status> {
 /** Every text in it, and no more causes than anybody reads. */
 function shortDetails(details: NonNullable<Status['details']>): NonNullable<Status['details']> {
   const causes = details.causes?.slice(0, MAX_AUDITED_CAUSES).map(shortTexts)
-  return { ...shortTexts(details), ...(causes === undefined ? {} : { causes }) }
+  return presentFields({ ...shortTexts(details), causes })
 }
 
 function shortTexts<T extends object>(value: T): T {

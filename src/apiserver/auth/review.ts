@@ -1,5 +1,7 @@
 /** Answers the four kinds of access review. Refused reviews throw; an answer is the review with its status. */
+
 import type { KubeObject } from '../../kube/objects.ts'
+import { presentFields } from '../../kube/present-fields.ts'
 import type { FieldError } from '../../kube/status/field-error.ts'
 import { badRequest } from '../../kube/status/request-errors.ts'
 import { invalid } from '../../kube/status/resource-errors.ts'
@@ -78,24 +80,20 @@ function answer(
 ): KubeObject {
   const { attributes, problems } = questionOf(access, user)
   const { verdict, reason } = authorizer.authorize(attributes)
-  const status = {
+  const status = presentFields({
     allowed: verdict === 'allow',
-    ...(verdict === 'deny' ? { denied: true } : {}),
-    ...(reason === '' ? {} : { reason }),
-    ...(problems.length === 0 ? {} : { evaluationError: problems.join('; ') }),
-  }
+    denied: verdict === 'deny' ? true : undefined,
+    reason: reason === '' ? undefined : reason,
+    evaluationError: problems.length === 0 ? undefined : problems.join('; '),
+  })
   return { kind, apiVersion: AUTHORIZATION_API_VERSION, metadata: review.metadata ?? {}, spec: access, status }
 }
 
 function resourceRule({ verbs, apiGroups, resources, resourceNames }: PolicyRule): object {
-  return {
-    verbs,
-    ...(apiGroups === undefined ? {} : { apiGroups }),
-    ...(resources === undefined ? {} : { resources }),
-    ...(resourceNames === undefined || resourceNames.length === 0 ? {} : { resourceNames }),
-  }
+  const names = resourceNames?.length === 0 ? undefined : resourceNames
+  return presentFields({ verbs, apiGroups, resources, resourceNames: names })
 }
 
 function nonResourceRule({ verbs, nonResourceURLs }: PolicyRule): object {
-  return { verbs, ...(nonResourceURLs === undefined ? {} : { nonResourceURLs }) }
+  return presentFields({ verbs, nonResourceURLs })
 }

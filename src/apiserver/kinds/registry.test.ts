@@ -26,7 +26,7 @@ describe('grace of deleted pods', () => {
   })
 
   it('is unknown to other kinds', () => {
-    expect(strategyOf('v1', 'ConfigMap')).not.toHaveProperty('defaultGracePeriodSeconds')
+    expect(strategyOf('v1', 'ConfigMap')?.defaultGracePeriodSeconds).toBeUndefined()
   })
 })
 

@@ -56,9 +56,9 @@ export function makeStrategy(rules: KindRules, place: KindPlace): KindStrategy {
     ...validation(rules, place),
     allowsUnconditionalUpdate: rules.allowsUnconditionalUpdate ?? true,
     allowsCreateOnUpdate: rules.allowsCreateOnUpdate ?? false,
-    ...(generation === undefined ? {} : { generation }),
-    ...(warningsOnCreate === undefined ? {} : { warningsOnCreate }),
-    ...(defaultGracePeriodSeconds === undefined ? {} : { defaultGracePeriodSeconds }),
+    generation,
+    warningsOnCreate,
+    defaultGracePeriodSeconds,
   }
 }
 

@@ -45,14 +45,14 @@ export interface KindStrategy {
   validateUpdate?(object: KubeObject, old: KubeObject, context: WriteContext): readonly FieldError[]
   validateStatusUpdate?(object: KubeObject, old: KubeObject): readonly FieldError[]
   /** Texts for `Warning` headers. */
-  warningsOnCreate?(object: KubeObject): readonly string[]
+  readonly warningsOnCreate?: ((object: KubeObject) => readonly string[]) | undefined
   warningsOnUpdate?(object: KubeObject, old: KubeObject): readonly string[]
   /** Whether a PUT without a resourceVersion overwrites; true unless said otherwise. */
   readonly allowsUnconditionalUpdate?: boolean
   /** Whether a PUT to a name that does not exist creates it. */
   readonly allowsCreateOnUpdate?: boolean
   /** Absent for kinds whose generation never changes. */
-  readonly generation?: GenerationRule
+  readonly generation?: GenerationRule | undefined
   /** Seconds to wait before a delete takes effect when the client names none; absent or zero means at once. */
-  defaultGracePeriodSeconds?(object: KubeObject): number
+  readonly defaultGracePeriodSeconds?: ((object: KubeObject) => number) | undefined
 }

@@ -90,7 +90,7 @@ export class Listener implements Part {
     this.#options = options
     const { clock, readerStalled: stalled, maxUnsentBytes: maxBytes } = options
     this.#order = new ServingOrder(clock)
-    this.#unsent = new UnsentAnswers({ clock, stalled, ...(maxBytes === undefined ? {} : { maxBytes }) })
+    this.#unsent = new UnsentAnswers({ clock, stalled, maxBytes })
   }
 
   get address(): ListenAddress {

@@ -23,7 +23,7 @@ export interface UnsentAnswersOptions {
   /** A connection, or streams of one, were cut because their client does not read. */
   readonly stalled: (unsentBytes: number) => void
   /** Fewer than the default, for tests. */
-  readonly maxBytes?: number
+  readonly maxBytes?: number | undefined
 }
 
 /** Who is to read the answers of one connection. */

@@ -2,6 +2,7 @@
  * OpenAPI v2, made from the documents of v3: one document about everything. Clients of today need it in few places, such as
  * kubectl for kinds it does not find and for an edit of several objects.
  */
+import { presentFields } from '../../../kube/present-fields.ts'
 import type { Content, GroupVersionKind, OpenApiDocument, Operation, Parameter, PathItem, Schema } from '../openapi.ts'
 import { METHODS } from '../openapi.ts'
 
@@ -82,16 +83,15 @@ function merged(present: SwaggerSchema | undefined, schema: SwaggerSchema): Swag
  */
 function schemaOf({ allOf, oneOf, default: _default, enum: _enum, ...schema }: Schema): SwaggerSchema {
   const reference = allOf?.[0]?.$ref ?? schema.$ref
-  return {
+  const { items, additionalProperties, properties } = schema
+  return presentFields({
     ...schema,
-    ...(oneOf === undefined ? {} : { type: 'string' }),
-    ...(reference === undefined ? {} : { $ref: reference.replace(oldPlace, newPlace) }),
-    ...(schema.items === undefined ? {} : { items: schemaOf(schema.items) }),
-    ...(schema.additionalProperties === undefined
-      ? {}
-      : { additionalProperties: schemaOf(schema.additionalProperties) }),
-    ...(schema.properties === undefined ? {} : { properties: mapped(schema.properties, schemaOf) }),
-  }
+    type: oneOf === undefined ? schema.type : 'string',
+    $ref: reference?.replace(oldPlace, newPlace),
+    items: items && schemaOf(items),
+    additionalProperties: additionalProperties && schemaOf(additionalProperties),
+    properties: properties && mapped(properties, schemaOf),
+  })
 }
 
 function mapped<From, To>(record: Readonly<Record<string, From>>, change: (item: From) => To): Record<string, To> {
@@ -124,15 +124,11 @@ function operationOf({ requestBody, responses, parameters = [], ...operation }: 
 
 function parameterOf({ schema, ...parameter }: Parameter): SwaggerParameter {
   const { type, uniqueItems } = schema
-  return {
-    ...parameter,
-    ...(type === undefined ? {} : { type }),
-    ...(uniqueItems === true ? { uniqueItems } : {}),
-  }
+  return presentFields({ ...parameter, type, uniqueItems: uniqueItems === true ? uniqueItems : undefined })
 }
 
 function bodyParameter(content: Content, required: true | undefined): SwaggerParameter {
-  return { name: 'body', in: 'body', ...(required === undefined ? {} : { required }), ...schemaIn(content) }
+  return presentFields({ name: 'body', in: 'body', required, ...schemaIn(content) })
 }
 
 /** All encodings of a body have the same schema. */
