@@ -12,7 +12,7 @@ export const nodeEntry = v.object({
   issuer: v.optional(v.string()),
   rotating: v.optional(v.boolean()),
   token: v.optional(v.string()),
-  /** Of the newest way into the node, where this hub has one. */
+  /** How the node is connected: by the newest way into it, where this hub has one. */
   link: v.optional(v.string()),
   rtt: v.optional(v.string()),
   linkedSince: v.optional(v.string()),

@@ -6,7 +6,7 @@ import { CommandError } from './failure.ts'
 
 /** A status with thousands of nodes fits; more would be printed by nobody. */
 const MAX_CONTROL_ANSWER_BYTES = 64 * 1024 * 1024
-/** The other end is on this machine and has the answer in memory. */
+/** For an answer of the control socket: the process is on this machine and has it in memory. */
 const CONTROL_ANSWER_TIMEOUT_MS = 10_000
 
 /** What the role answers on that path; `undefined` if it does not know the path. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 
 const systemGroups = '/etc/group'
-/** The last number means "no change" to the system. */
+/** The largest group: the number after it means "no change" to the system. */
 const maxGroupId = 0xff_ff_ff_fe
 
 /** Throws an error that says what is wrong with the text. */

@@ -108,7 +108,7 @@ function defaultAdvertised({ host }: ListenAddress): string[] {
   return [hostname().toLowerCase(), 'localhost', ...new Set(usable.map(({ address }) => address))]
 }
 
-/** Both or neither. */
+/** The files of a pair, where both are given; undefined where none is. Throws where there is only one. */
 function filePair(
   certificate: string | undefined,
   key: string | undefined,

@@ -28,7 +28,7 @@ export async function connectionOf(
   }
 }
 
-/** That of "causeway up" in this folder, if there is one. Only ever proposed: the user may well mean another cluster. */
+/** The kubeconfig of "causeway up" in this folder, if there is one. Only ever proposed: the user may well mean another cluster. */
 function kubeconfigHere(workingDir: string): string | undefined {
   const path = join('.causeway', 'admin.kubeconfig')
   return existsSync(join(workingDir, path)) ? path : undefined

@@ -6,7 +6,7 @@ import { chmodSync, rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { MAX_SOCKET_PATH_BYTES } from '../process/control-socket.ts'
 
-/** Its folder is closed to others already; a folder may be opened later. */
+/** Mode of the socket. Its folder is closed to others already; a folder may be opened later. */
 const ownerOnly = 0o600
 
 export interface LifeSocket {

@@ -40,7 +40,7 @@ function isAsideOf(lock: string, name: string): boolean {
   return name.startsWith(lock) && asideEnding.test(name.slice(lock.length))
 }
 
-/** Its writer listened before it wrote, so the answer of its socket can be relied on. */
+/** Whether the writer of a lock that was put aside has gone: it listened before it wrote, so the answer of its socket can be relied on. */
 async function isAsideLeft(path: string): Promise<boolean> {
   const writer = readHolder(path)
   if (writer === undefined) return isOlderThanWe(path)

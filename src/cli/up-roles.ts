@@ -85,7 +85,7 @@ export class UpHub implements Part {
 
 export interface UpEdgeOptions extends Pick<EdgeOptions, 'clock' | 'logger' | 'registry'> {
   readonly node: string
-  /** Of all edges; each has a folder in it. */
+  /** Where all edges keep their data; each has a folder in it. */
   readonly folder: string
   readonly upHub: UpHub
   /** A local port that leads to the API server through the hub; absent: none. */

@@ -24,7 +24,7 @@ export async function upToken(options: UpTokenOptions): Promise<TokenSource> {
   return { kind: 'text', text: await options.mint() }
 }
 
-/** Of what is damaged, forgotten or of another cluster nothing is said here: with a token the join mends it, or says why not. */
+/** Whether the node needs no token. What is damaged, forgotten or of another cluster counts as not joined: with a token the join mends it, or says why not. */
 async function isJoined({ dataDir, hub, node, clock }: UpTokenOptions): Promise<boolean> {
   const hubs = parseHubUrls([hub])
   try {

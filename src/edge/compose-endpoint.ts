@@ -77,7 +77,7 @@ export interface EdgeEndpoint {
   /** In the order in which they start. */
   readonly parts: readonly Part[]
   readonly health: () => Health
-  /** Of the token file of kube-proxy, where one is kept. */
+  /** Whether the token file of kube-proxy is good, where one is kept. */
   readonly kubeProxyTokenHealth: () => Health
   readonly status: () => EdgeEndpointStatus | undefined
   /** Counts for running watches too. */

@@ -44,7 +44,7 @@ export interface GuideStatus {
 export interface Guides {
   readonly parts: readonly Part[]
   readonly status: () => GuideStatus
-  /** Of the token file of kube-proxy, where one is kept. */
+  /** Whether the token file of kube-proxy is good, where one is kept. */
   readonly tokenHealth: () => Health
   /** Where the hub keeps the account of kube-proxy; `undefined` while no token of it is kept. */
   readonly hubNamespace: () => string | undefined

@@ -9,7 +9,7 @@ import { HEALTHY, type Health, unhealthy } from '../telemetry/health.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { CLAIMS_MAX_AGE_MS, type Freshness } from './claims/freshness.ts'
 
-/** How often it looks. */
+/** How often the watchdog looks at its cluster. */
 const CLUSTER_LOOK_MS = 1_000
 /**
  * Sessions that were let in go on for so long while the claims cannot be looked at: an API server that is upgraded or restored

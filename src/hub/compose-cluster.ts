@@ -24,7 +24,7 @@ type OpeningOptions = 'namespace' | 'caFiles' | 'serverFiles' | 'addresses' | 'k
 export interface ClusterSettings extends Pick<OpenClusterOptions, OpeningOptions>, NetworkSettings {
   readonly name: string
   readonly client: KubeClient
-  /** Of the certificates that the cluster signs for nodes. */
+  /** Life of the certificates that the cluster signs for nodes. */
   readonly kubernetesCertificateLifeMs: number
   readonly clusterDomain: string
   readonly endpointAddressesOf: (node: string) => readonly string[]
@@ -109,7 +109,7 @@ export async function composeCluster(
   }
 }
 
-/** The same object until the certificate changes: the listener goes by that. */
+/** What a cluster shows on the hub's port: the same object until the certificate changes, which the listener goes by. */
 function serverIdentityOf(cluster: OpenCluster): ClusterDoor['serverIdentity'] {
   const identity = () => {
     const { certificatePem, keyPem } = cluster.serverCertificate()

@@ -78,7 +78,7 @@ export interface NetworkSurroundings {
   readonly targetMetrics: TargetMetrics
   readonly frontMetrics: FrontMetrics
   readonly agentMetrics: AgentMetrics
-  /** Of the addresses that strangers come from, whatever they fail at. */
+  /** Counts the failures of the addresses that strangers come from, whatever they fail at. */
   readonly failures: FailureLimiter
   /** Tells the hubs of a cluster apart, for konnectivity agents. */
   readonly hubId: string

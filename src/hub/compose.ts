@@ -67,8 +67,9 @@ export interface HubOptions {
   readonly registry: Registry
   readonly listen: ListenAddress
   readonly joinListen?: ListenAddress | undefined
-  /** Of the certificates that edges get from the hub, and how long after their end they may renew themselves. */
+  /** Life of the certificates that edges get from the hub. */
   readonly certificateLifeMs: number
+  /** How long after the end of its certificate an edge may still renew it. */
   readonly renewalGraceMs: number
 }
 

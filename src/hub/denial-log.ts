@@ -16,9 +16,9 @@ export class DenialLog {
   readonly #logger: Logger
   readonly #message: string
   readonly #level: 'info' | 'warn'
-  /** The one logged last stands last. */
+  /** By subject; the one logged last stands last. */
   readonly #subjects = new Map<string, Denials>()
-  /** Of subjects for which there was no room. */
+  /** Denials of subjects for which there was no room. */
   #unlogged = 0
 
   constructor(clock: Clock, logger: Logger, message: string, level: 'info' | 'warn' = 'info') {

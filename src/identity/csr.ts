@@ -65,7 +65,7 @@ export async function readRequest(pem: string | Uint8Array, source = 'the reques
   return await parseRequest(block.der, source)
 }
 
-/** The same, from DER. */
+/** The request in DER, its proof of possession verified. */
 export async function parseRequest(der: Uint8Array, source = 'the request'): Promise<CertificateRequest> {
   if (der.length > MAX_REQUEST_BYTES) throw tooLarge(source)
   const structure = readStructure(CertificationRequest, der, 'malformed-request', source)

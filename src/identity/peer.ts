@@ -4,7 +4,7 @@ import { type Certificate, parseCertificate } from './certificate.ts'
 import { IdentityError } from './errors.ts'
 import { MAX_CHAIN_LENGTH } from './verify.ts'
 
-/** Of all certificates a peer presents together: strangers may present some too, and every kilobyte takes about a millisecond to read. */
+/** Bytes of all certificates a peer presents together: strangers may present some too, and every kilobyte takes about a millisecond to read. */
 export const MAX_PRESENTED_BYTES = 32 * 1024
 
 export interface PeerCertificates {
@@ -28,7 +28,7 @@ export function peerCertificates(socket: TLSSocket): PeerCertificates | undefine
   return readPresented(presentedCertificates(socket), 'peer')
 }
 
-/** The same from what was presented, the peer's own certificate first. `whose` names it in messages. */
+/** Reads what was presented, the peer's own certificate first. `whose` names it in messages. */
 export function readPresented(chain: readonly Uint8Array[], whose: 'peer' | 'client'): PeerCertificates | undefined {
   const bytes = chain.reduce((sum, { length }) => sum + length, 0)
   if (bytes > MAX_PRESENTED_BYTES)

@@ -31,7 +31,7 @@ export type VerificationReason =
 export interface VerificationFailure {
   readonly reason: VerificationReason
   readonly message: string
-  /** The one at fault: the peer's, or that of a CA above it. */
+  /** The certificate at fault: the peer's, or that of a CA above it. */
   readonly certificate: Certificate
 }
 

@@ -13,7 +13,7 @@ export type PresentFields<T> = {
   [Key in keyof T as undefined extends T[Key] ? Key : never]?: Exclude<T[Key], undefined>
 }
 
-/** The same for what was read from JSON, where a null says as little as a key that is missing. */
+/** An object without what is undefined or null, for what was read from JSON, where a null says as little as a key that is missing. */
 export function filledFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
 }

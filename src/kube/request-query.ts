@@ -40,7 +40,7 @@ export class RequestQuery {
   }
 }
 
-/** Of a request without one. */
+/** The query of a request without one. */
 export const EMPTY_QUERY = new RequestQuery('', true, new Map())
 
 export function parseQuery(raw: string): RequestQuery {

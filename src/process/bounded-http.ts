@@ -13,7 +13,7 @@ export interface BoundedHttpLimits {
   readonly maxTargetChars: number
   /** From the first byte of a request, or of its connection, to the end of its headers. */
   readonly headersTimeoutMs: number
-  /** The same to the end of its body. */
+  /** From the first byte of a request, or of its connection, to the end of its body. */
   readonly requestTimeoutMs: number
   /** How long a connection may wait for its next request. */
   readonly keepAliveTimeoutMs: number

@@ -19,13 +19,13 @@ const ownerOnly = 0o600
 export const MAX_SOCKET_PATH_BYTES = 107
 /** One person at a terminal, perhaps with a script beside. Beyond, a newcomer gets the place of whoever has gone longest without a request. */
 export const MAX_CONTROL_CONNECTIONS = 16
-/** A question has a path and next to no headers. */
+/** All headers of a question together: it has a path and next to none. */
 const MAX_CONTROL_HEADER_BYTES = 4 * 1024
-/** As above, in number. */
+/** Headers of a question, in number. */
 const MAX_CONTROL_HEADERS = 32
-/** Paths are short words. */
+/** Characters of a path, which is a short word. */
 const MAX_CONTROL_TARGET_CHARS = 256
-/** The other end is on this machine and asks for a name. */
+/** For a whole question: the other end is on this machine and asks for a name. */
 const CONTROL_REQUEST_TIMEOUT_MS = 5_000
 /** A connection on which nothing moves, such as that of a terminal which was stopped while it printed. */
 const CONTROL_IDLE_TIMEOUT_MS = 30_000

@@ -16,7 +16,7 @@ import { SharedRendering } from './shared-rendering.ts'
 
 /** All headers of a request together: nobody needs a credential here. */
 export const MAX_HEALTH_HEADER_BYTES = 8 * 1024
-/** As above, in number. */
+/** Headers of a request, in number. */
 export const MAX_HEALTH_HEADERS = 64
 /** The path and the names of some checks to leave out. */
 export const MAX_HEALTH_TARGET_CHARS = 2_048
@@ -24,7 +24,7 @@ export const MAX_HEALTH_TARGET_CHARS = 2_048
 export const MAX_HEALTH_CONNECTIONS = 128
 /** From the beginning of a connection, or the first byte of its next request, to the end of the headers. */
 export const HEALTH_HEADERS_TIMEOUT_MS = 5_000
-/** The same to the end of a body, which nobody wants. */
+/** From the beginning of a connection, or the first byte of its next request, to the end of a body, which nobody wants. */
 export const HEALTH_REQUEST_TIMEOUT_MS = 10_000
 /** A connection that waits for its next request. */
 export const HEALTH_KEEP_ALIVE_MS = 15_000

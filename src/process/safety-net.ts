@@ -12,9 +12,9 @@ import { guardEmitter } from '../runtime/guarded-emitter.ts'
 import { LineLimit } from '../telemetry/line-limit.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
-/** Of the errors that were caught, lines in the log: a peer that has found a defect must not fill the disk with it. */
+/** Lines in the log about errors that were caught, per second: a peer that has found a defect must not fill the disk with it. */
 const CAUGHT_ERRORS_LOGGED_PER_SECOND = 1
-/** How many of these lines may follow one another at once. */
+/** How many lines about caught errors may follow one another at once. */
 export const CAUGHT_ERRORS_LOG_BURST = 10
 
 /**
@@ -83,7 +83,7 @@ export class SafetyNet {
     return emitter
   }
 
-  /** The same for a server: what came with the event, such as a socket, is destroyed, and the server goes on. */
+  /** Watches a server: what came with the event, such as a socket, is destroyed, and the server goes on. */
   watchServer(server: EventEmitter): void {
     guardEmitter(server, (error, given) =>
       this.#fail('listener', error, () => {

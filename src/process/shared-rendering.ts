@@ -19,7 +19,7 @@ export class SharedRendering {
     this.#render = render
   }
 
-  /** The one under way, or the next. All who get it get the same bytes, which must not be changed. */
+  /** The rendering under way, or the next. All who get it get the same bytes, which must not be changed. */
   get(): Promise<Buffer> {
     this.#underWay ??= this.#begin().finally(() => {
       this.#underWay = undefined

@@ -23,5 +23,5 @@ export function certificatePath(purpose: CertificatePurpose): string {
   return `/v1/certificates/${purpose}`
 }
 
-/** Of signing requests and certificates. */
+/** Media type of signing requests and certificates. */
 export const PEM_MEDIA_TYPE = 'application/x-pem-file'

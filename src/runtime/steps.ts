@@ -3,7 +3,7 @@ import type { Turns } from './turns.ts'
 
 export type Steps<Result> = Generator<void, Result, void>
 
-/** All of it, now. */
+/** Does all steps, now. */
 export function finished<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const { done, value } = steps.next()

@@ -38,7 +38,7 @@ interface Waiting {
   readonly resume: () => void
 }
 
-/** Those whose turn is over, in the order in which they go on. */
+/** Work whose turn is over, in the order in which it goes on. */
 const waiting: Waiting[] = []
 let isResuming = false
 

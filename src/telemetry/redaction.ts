@@ -8,9 +8,9 @@ export const REDACTED = '[redacted]'
 /** Deeper or wider values are cut: a log line is a sentence, not a dump. */
 export const MAX_FIELD_DEPTH = 8
 export const MAX_FIELDS_PER_LEVEL = 100
-/** Of one text in a line, such as a stack or what a peer has sent; the rest is left out, and its length told. */
+/** Characters of one text in a line, such as a stack or what a peer has sent; the rest is left out, and its length told. */
 export const MAX_LOGGED_TEXT_CHARACTERS = 4_096
-/** Of all texts of a line together: whoever can make us log must not fill the disk with few lines, nor keep us busy searching them. */
+/** Characters of all texts of a line together: whoever can make us log must not fill the disk with few lines, nor keep us busy searching them. */
 export const MAX_LOGGED_LINE_CHARACTERS = 16_384
 
 /** Compared with field names in lower case without `-` and `_`; a name that ends in one of these is secret. */

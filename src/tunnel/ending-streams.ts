@@ -7,7 +7,7 @@ import { Turns } from '../runtime/turns.ts'
 
 /** Streams that end at once; the others follow in the next turns of the event loop. */
 export const STREAMS_ENDED_AT_ONCE = 64
-/** Of those, how many end before it is looked at whether the turn is over. */
+/** Streams that end before it is looked at whether the turn is over. */
 export const STREAMS_ENDED_PER_LOOK = 8
 
 export class EndingStreams {

@@ -41,7 +41,7 @@ export type Options = Readonly<Record<string, Option<unknown>>>
 export type ValuesOf<S extends Options> = { readonly [K in keyof S]: S[K] extends Option<infer T> ? T : never }
 
 export interface Role<S extends Options = Options> {
-  /** Also the name of the command. */
+  /** Of the role, and of the command that runs it. */
   readonly name: string
   readonly options: S
   /** What is wrong with values that are each right by themselves: two settings for one port. */

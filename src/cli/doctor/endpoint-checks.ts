@@ -10,7 +10,7 @@ import { askEdge, endpointIfKnown, isLinked } from './reported-status.ts'
 const servingFile = 'serving.crt'
 const clusterCaFile = 'kubernetes-ca.crt'
 
-/** The one mistake of a cluster that no edge can mend. */
+/** What to do where the cluster signs with a CA that its pods do not trust, which no edge can mend. */
 const signerAdvice =
   'the signer of kubelet-serving certificates uses another CA than kube-root-ca.crt holds: give kube-controller-manager a ' +
   '--cluster-signing-kubelet-serving-cert-file of the CA that pods trust, or add the CA of the signer to its --root-ca-file; ' +

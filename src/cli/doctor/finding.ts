@@ -51,20 +51,20 @@ export class ToolError extends Error {
 
 export interface VersionAnswer {
   readonly code: number
-  /** Of a Status. */
+  /** The message of the Status, where the answer is one. */
   readonly message?: string
 }
 
 export interface DoctorReaders {
   readonly dataDir: string
   readonly nowMs: () => number
-  /** Of a path relative to the data folder, with the kind of file; `undefined` if there is none. */
+  /** Mode of a file by its path in the data folder, with its kind; `undefined` if there is none. */
   readonly modeOf: (name: string) => Promise<number | undefined>
-  /** Of a file in the data folder; `undefined` if there is none. Rejects with a reason for people. */
+  /** Bytes of a file in the data folder; `undefined` if there is none. Rejects with a reason for people. */
   readonly read: (name: string) => Promise<Buffer | undefined>
   /** What the running process tells; rejects with a reason for people. The same promise every time. */
   readonly status: () => Promise<unknown>
-  /** The same as of now. */
+  /** What the running process tells, asked anew at every call; rejects with a reason for people. */
   readonly statusNow: () => Promise<unknown>
   /** By the clock of a hub; `undefined` if it tells none. Rejects with a reason for people. */
   readonly hubTimeMs: (hubs: readonly string[]) => Promise<number | undefined>

@@ -12,7 +12,7 @@ import { runFolderPrefix, signFolder, sweepStaleFolders } from './stale-folders.
 const folderMode = 0o755
 
 export class AccountFolder {
-  /** What the program sees. */
+  /** The folder that the program sees in the place of an account's. */
   readonly files: string
   /** An empty folder, for the making of mounts. */
   readonly stage: string

@@ -7,9 +7,9 @@ import { CommandError, LoggedError } from '../failure.ts'
 /** Everything that ends, reloads or pokes programs, and can be caught. */
 const forwardedSignals = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const
 type ForwardedSignal = (typeof forwardedSignals)[number]
-/** These a terminal sends to everybody in front of it; passed on, the program would get them twice. */
+/** Signals that a terminal sends to everybody in front of it; passed on, the program would get them twice. */
 const fromTerminal: ReadonlySet<ForwardedSignal> = new Set<ForwardedSignal>(['SIGINT', 'SIGQUIT', 'SIGWINCH'])
-/** Nobody ends by these. */
+/** Signals by which no program ends. */
 const harmless: ReadonlySet<ForwardedSignal> = new Set<ForwardedSignal>(['SIGWINCH'])
 
 interface SignalSource {
@@ -37,7 +37,7 @@ export function isInForeground(): boolean {
   }
 }
 
-/** The same, by what /proc/self/stat holds. */
+/** Whether this process belongs to the group in front of its terminal, by what /proc/self/stat holds. */
 export function isForegroundGroup(stat: string): boolean {
   // The name in parentheses may hold anything. After it: state, parent, group, session, terminal, group in the foreground.
   const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

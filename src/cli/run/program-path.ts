@@ -2,7 +2,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 
-/** As shells say it. */
+/** Exit code for a program that is there and cannot be run, as shells say it. */
 const EXIT_NOT_EXECUTABLE = 126
 const EXIT_NOT_FOUND = 127
 

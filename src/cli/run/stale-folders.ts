@@ -20,7 +20,7 @@ export async function signFolder(folder: string, owner: ProcessIdentity = ownIde
   await writeFile(join(folder, ownerFile), JSON.stringify(owner), { flag: 'wx', mode: 0o600 })
 }
 
-/** Removes those of this user whose process is known to be gone. Never rejects: clearing up must not keep a program from running. */
+/** Removes the folders of this user whose process is known to be gone. Never rejects: clearing up must not keep a program from running. */
 export async function sweepStaleFolders(temporaryFolder: string): Promise<void> {
   const names = await readdir(temporaryFolder).catch(() => [])
   for (const name of names.filter((each) => each.startsWith(runFolderPrefix))) {

@@ -35,7 +35,7 @@ export function nodePairPaths(dataDir: string): NodePairPaths {
 const rotation = v.object({
   fingerprint: v.string(),
   atMs: v.pipe(v.number(), v.integer()),
-  /** Of the cluster that signed it: another one, after a second join, does not take it. */
+  /** Hash of the CA of the cluster that signed the pair: another cluster, after a second join, does not take it. */
   kubernetesCaSha256: v.string(),
 })
 const memorySchema = v.object({
@@ -48,7 +48,7 @@ type Memory = v.InferOutput<typeof memorySchema>
 
 export interface NodePairFilesOptions {
   readonly dataDir: string
-  /** Of the cluster that this edge belongs to now. */
+  /** Hash of the CA of the cluster that this edge belongs to now. */
   readonly kubernetesCaSha256: string
   readonly logger: Logger
   readonly files?: FileOperations

@@ -29,7 +29,7 @@ export interface DestinationPolicyOptions {
   /** Our name in the cluster. */
   readonly node: string
   readonly rules: readonly DestinationRule[]
-  /** Of this machine, at the time of asking. */
+  /** The addresses of this machine, at the time of asking. */
   readonly ownAddresses: () => readonly string[]
 }
 

@@ -15,7 +15,7 @@ const OWN_ADDRESSES_MAX_AGE_MS = 1_000
 
 export interface DestinationsOptions {
   readonly node: string
-  /** Beside the kubelet. */
+  /** What hubs may reach besides the kubelet. */
   readonly rules: readonly DestinationRule[]
   readonly clock: Clock
   readonly logger: Logger

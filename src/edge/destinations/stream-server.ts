@@ -15,11 +15,11 @@ import type { DestinationPolicy } from './destination-policy.ts'
 
 /** Streams from all hubs at a time; each has a socket of this node. */
 const MAX_DESTINATION_STREAMS = 4_096
-/** Of those, how many only the kubelet gets: `kubectl logs` and `exec` work while something else takes all it can. */
+/** Streams from hubs that only the kubelet gets: `kubectl logs` and `exec` work while something else takes all it can. */
 const RESERVED_KUBELET_STREAMS = 512
 /** Connections that are being made at a time: what a busy `kubectl` fleet needs, and little for a table of sockets. */
 export const MAX_DESTINATION_DIALS = 256
-/** Of those, how many only the kubelet gets: addresses that swallow packets bind the others for as long as hubs wait. */
+/** Connections in the making that only the kubelet gets: addresses that swallow packets bind the others for as long as hubs wait. */
 export const RESERVED_KUBELET_DIALS = 64
 /** One line about denied destinations in this time: a hub that asks without end must not fill the log. */
 export const DENIAL_LOG_INTERVAL_MS = 10_000

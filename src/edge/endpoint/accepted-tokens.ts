@@ -34,7 +34,7 @@ interface Remembered extends AcceptedToken {
 
 export class AcceptedTokens {
   readonly #clock: Clock
-  /** Those used last stand last. */
+  /** By hash; the one used last stands last. */
   readonly #tokens = new Map<string, Remembered>()
   /** The hash that stands for each caller: of the spellings of one token only the last is kept, or they would crowd out others. */
   readonly #spellings = new Map<string, string>()

@@ -8,9 +8,9 @@ import type { Clock } from '../../runtime/clock.ts'
 export const REQUESTS_PER_SECOND = 2_000
 /** One caller's requests at once after a pause: informers of a large program start together. */
 export const REQUEST_BURST = 4_000
-/** The same for one address whose callers have proven nothing. */
+/** Requests in the long run from one address whose callers have proven nothing. */
 export const UNPROVEN_REQUESTS_PER_SECOND = 200
-/** The same for one address whose callers have proven nothing. */
+/** Requests at once after a pause from one address whose callers have proven nothing. */
 const UNPROVEN_REQUEST_BURST = 400
 /** What a request costs that was refused as 401, was of no use to an unreachable server, or was given up by the client. */
 export const FAILED_REQUEST_COST = 20
@@ -20,7 +20,7 @@ export const MAX_REQUEST_DELAY_MS = 1_000
 export const MAX_REQUESTS_PER_CALLER = 400
 /** One token's watches and logs: little more than a third of what the connections for tokens carry, so that two cannot fill them. */
 export const MAX_LONG_REQUESTS_PER_CALLER = 1_000
-/** The same for the node, whose connections nobody else uses: a kubelet has one for each ConfigMap and Secret of its pods. */
+/** Watches and logs of the node itself, whose connections nobody else uses: a kubelet has one for each ConfigMap and Secret of its pods. */
 export const MAX_LONG_REQUESTS_OF_NODE = 2_000
 /** One caller's upgraded connections, each with a TLS connection of its own through the tunnel: a sixteenth of what the node may have. */
 export const MAX_UPGRADES_PER_CALLER = 64
@@ -28,9 +28,9 @@ export const MAX_UPGRADES_PER_CALLER = 64
 export const UPGRADE_COST = 20
 /** Requests of one kind under way for one address whose callers have proven nothing. */
 export const MAX_UNPROVEN_REQUESTS = 64
-/** Upgraded connections of one such address. */
+/** Upgraded connections of one address whose callers have proven nothing. */
 export const MAX_UNPROVEN_UPGRADES = 16
-/** How many of those places callers without any token leave free, so that a new token can always come to its first answer. */
+/** Places of an address whose callers have proven nothing that those without any token leave free, so that a new token can always come to its first answer. */
 export const PLACES_FOR_NEW_TOKENS = 8
 /** More callers than one node has; beyond, those that come new share one allowance. */
 export const MAX_CALLERS = 4_096
@@ -174,7 +174,7 @@ export class CallerLimits {
   }
 }
 
-/** So that making room costs the same however many callers there are. */
+/** How many callers are looked at for one to forget, so that making room costs the same however many there are. */
 const looksForRoom = 64
 
 const maxOfUnproven = { short: MAX_UNPROVEN_REQUESTS, long: MAX_UNPROVEN_REQUESTS, upgrade: MAX_UNPROVEN_UPGRADES }

@@ -34,7 +34,7 @@ const MAX_CONNECTIONS_PER_ADDRESS = 2_500
 export interface EndpointOptions {
   readonly node: string
   readonly addresses: readonly string[]
-  /** Those of them that this machine may not have, now or ever: served as soon as it has them, and no illness until then. */
+  /** Addresses of the endpoint that this machine may not have, now or ever: served as soon as it has them, and no illness until then. */
   readonly mayBeMissing?: readonly string[]
   readonly port: number
   /** The serving pair in force; undefined while there is none. */
@@ -257,7 +257,7 @@ export class Endpoint implements Part {
   }
 }
 
-/** The second: where the machine has no IPv6 at all. */
+/** How a machine refuses an address it does not have: EAFNOSUPPORT where it has no IPv6 at all. */
 const missingCodes: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
 
 function codeOf(failure: ListenError | undefined): string | undefined {

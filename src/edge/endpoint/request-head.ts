@@ -23,7 +23,7 @@ const ofOneConnection: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-/** An API server believes these from a front proxy; no client of ours is one. */
+/** How headers begin that an API server believes from a front proxy; no client of ours is one. */
 const frontProxyPrefix = 'x-remote-'
 
 /**
@@ -92,7 +92,7 @@ export function upstreamHeaders(
   return list
 }
 
-/** By the same rules. They come when the request is long under way: what must not pass is left out, there is no refusing. */
+/** The trailers to pass on, by the rules for headers. They come when the request is long under way: what must not pass is left out, there is no refusing. */
 export function upstreamTrailers(trailers: HeaderList): HeaderList {
   return trailers.filter(([name, value]) => passes(name) && !controlCharacter.test(value))
 }
@@ -102,7 +102,7 @@ function passes(name: string): boolean {
   return !name.startsWith(frontProxyPrefix) && !name.startsWith(originPrefix)
 }
 
-/** Of each connection, worked out with its first request. */
+/** What is said of a client's address upstream, by connection: worked out with its first request. */
 const origins = new WeakMap<Peer, string>()
 
 /**

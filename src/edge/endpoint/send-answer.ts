@@ -48,7 +48,7 @@ class Sending {
   /** Known where nothing follows the body. */
   readonly #wholeBytes: number
   #last: Buffer | undefined
-  /** Of a watch, whose answer may end between two of them, whatever has become of the one above. */
+  /** Where the events of a watch end: its answer may end between two of them, whatever has become of the API server's. */
   readonly #events: WatchEvents | undefined
   #isOver = false
 

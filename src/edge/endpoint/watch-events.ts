@@ -31,7 +31,7 @@ const lengthBytes = 4
 
 /** Protobuf: each behind its length. */
 class FramedEvents implements WatchEvents {
-  /** Of the length itself, as far as it has come. */
+  /** The length of the frame, as far as its bytes have come. */
   #length = 0
   #lengthBytes = 0
   #missingBytes = 0

@@ -15,7 +15,7 @@ export interface FilterSubject extends Asker {
   /** Empty for a collection. */
   readonly name: string
   readonly reading: Reading
-  /** Those that apply unless they are disabled. */
+  /** The filters that apply unless they are disabled. */
   readonly candidates: readonly ObjectFilter[]
 }
 

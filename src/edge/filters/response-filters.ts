@@ -28,7 +28,7 @@ import { WholeBodyFilter } from './whole-body-filter.ts'
 
 /** Lines in the log about answers that no filter could read, per second: clients choose what they ask for. */
 const UNFILTERED_ANSWERS_LOGGED_PER_SECOND = 1
-/** How many of these lines may follow one another at once. */
+/** How many lines about answers that no filter could read may follow one another at once. */
 const UNFILTERED_ANSWERS_LOG_BURST = 20
 
 export interface ResponseFiltersOptions {
@@ -50,7 +50,7 @@ export interface ResponseFiltersOptions {
   readonly maxViews?: number
 }
 
-/** Of its own for those who are what they say, so that nobody who only says so can take it from them. */
+/** Memory of its own for callers who are what they say, so that nobody who only says so can take it from them. */
 interface Shares<T> {
   readonly verified: T
   readonly claimed: T
@@ -194,7 +194,7 @@ export class ResponseFilters {
     return viewText(this.view, subject.candidates)
   }
 
-  /** It counts as seen all the same: the client's watches are as unreadable, and a new list would change nothing. */
+  /** An answer that no filter can read counts as seen all the same: the client's watches are as unreadable, and a new list would change nothing. */
   #unread(subject: FilterSubject, reason: UnfilteredReason): undefined {
     this.#answered(subject, this.#viewOf(subject))
     return this.#unfiltered(subject, reason)

@@ -9,7 +9,7 @@
  */
 const MAX_REMEMBERED_VIEWS = 4_096
 
-/** Of what was read in pages through different views: no view has this text. */
+/** Stands for the view of what was read in pages through different views: no view has this text. */
 const mixedViews = 'mixed'
 
 export class ViewMemory {

@@ -83,7 +83,7 @@ export class WholeBodyFilter implements BodyFilter {
   }
 }
 
-/** The same document where nothing in the list changes. Objects that no filter touches keep their bytes. Throws a WireError. */
+/** The list without what is hidden; the same document where nothing in it changes. Objects that no filter touches keep their bytes. Throws a WireError. */
 function filterList(walker: DocumentWalker, document: Uint8Array, judge: ObjectJudge): Uint8Array {
   if (!judge.covers(walker.typeOf(document), 'List')) return document
   return walker.mapItems(document, (item) =>

@@ -24,7 +24,7 @@ const MAX_FORWARD_OPENS = 512
 
 /** Lines in the log about connections that got nowhere, per second; any program on the node can cause them. */
 const REFUSED_CONNECTIONS_LOGGED_PER_SECOND = 1
-/** How many of these lines may follow one another at once. */
+/** How many lines about connections that got nowhere may follow one another at once. */
 export const REFUSED_CONNECTIONS_LOG_BURST = 20
 
 /** Opens a stream towards the cloud; rejects with an `OpenError`. */

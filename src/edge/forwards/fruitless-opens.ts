@@ -10,7 +10,7 @@ import type { OpenStream } from './forward.ts'
 
 /** Streams of all forwards per second, over time, that come to nothing: well below what hubs bear. */
 export const FRUITLESS_FORWARDS_PER_SECOND = 400
-/** The same at once, those that have no answer yet included. */
+/** Streams of all forwards that come to nothing at once, those that have no answer yet included. */
 export const FRUITLESS_FORWARDS_AT_ONCE = 2_000
 
 interface Budget {

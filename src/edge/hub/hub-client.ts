@@ -16,9 +16,9 @@ import { exchange, type HubAnswer, type HubRequest, type HubTrust } from './hub-
 const CERTIFICATE_ANSWER_TIMEOUT_MS = 90_000
 /** A hub may ask for patience up to this; what is more is taken for a mistake. */
 export const MAX_HUB_RETRY_AFTER_MS = 300_000
-/** Of the list of cross-certificates; more are not read. Reading one takes milliseconds, in which the node is not served. */
+/** Cross-certificates that are read of the hub's list. Reading one takes milliseconds, in which the node is not served. */
 export const MAX_CROSS_CERTIFICATES = 16
-/** Of the reason a hub gives for a refusal: it is shown in logs, in health and on terminals. */
+/** Characters of the reason that a hub gives for a refusal: it is shown in logs, in health and on terminals. */
 export const MAX_REFUSAL_TEXT_CHARACTERS = 1_024
 /** Names that a hub may want in a certificate of the node, of each kind: some for each address of the endpoint. */
 export const MAX_CERTIFICATE_NAMES = 256

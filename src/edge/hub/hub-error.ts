@@ -5,7 +5,7 @@
 import type { VerificationReason } from '../../identity/verify.ts'
 import type { TransportError, TransportErrorCode } from '../../kube/client/transport-error.ts'
 
-/** No answer at all. */
+/** Why there was no answer at all. */
 export type HubNetworkCode = 'dns' | 'refused' | 'unreachable' | 'timeout' | 'reset' | 'protocol' | 'answer-too-large'
 
 /** Somebody answered who is not, or cannot be shown to be, the hub. */

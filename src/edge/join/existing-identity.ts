@@ -16,7 +16,7 @@ export interface ExistingOptions {
   readonly hubs: readonly [URL, ...URL[]]
   /** As wanted, or as the token says. */
   readonly node: string | undefined
-  /** Of the hub's CA, from the token; absent if there is no token any more. */
+  /** Hash of the hub's CA, from the token; absent if there is no token any more. */
   readonly caSha256: string | undefined
   readonly clock: Clock
   readonly dial?: Dial | undefined
@@ -26,7 +26,7 @@ export interface ExistingOptions {
 export type ExistingVerdict =
   /** The hub knows it and is content. */
   | { readonly kind: 'good'; readonly identity: JoinedIdentity }
-  /** It is valid by all we can see, and the hub cannot be asked now. Going on with it beats standing still. */
+  /** The identity is valid by all we can see, and the hub cannot be asked now. Going on with it beats standing still. */
   | { readonly kind: 'unchecked'; readonly identity: JoinedIdentity; readonly because: string }
   | { readonly kind: 'other-node'; readonly node: string }
   /** To be replaced. `key` is there if it may go on serving, which spares the operator a token for this very node. */

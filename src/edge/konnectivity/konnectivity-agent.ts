@@ -19,7 +19,7 @@ const AGENT_DIAL_TIMEOUT_MS = 5_000
 export const MAX_KONNECTIVITY_SERVERS = 64
 /** Lines in the log about dials that failed, per second: servers dial what users ask for. */
 const FAILED_DIALS_LOGGED_PER_SECOND = 1
-/** How many of these lines may follow one another at once. */
+/** How many lines about failed dials may follow one another at once. */
 const FAILED_DIALS_LOG_BURST = 20
 /** How often an idle link is looked at while the edge stops. */
 const DRAIN_POLL_MS = 100
@@ -62,7 +62,7 @@ export class KonnectivityAgent implements Part {
   readonly #backoff: Backoff
   /** By the name of the server. */
   readonly #links = new Map<string, ServerLink>()
-  /** Those whose server is about to go; they carry on what they have. */
+  /** Links whose server is about to go; they carry on what they have. */
   readonly #leaving = new Set<ServerLink>()
   readonly #failedDials: LineLimit
   #knownServers = 0
@@ -175,7 +175,7 @@ export class KonnectivityAgent implements Part {
     }
   }
 
-  /** Another server, or the same one again, is looked for at once. */
+  /** The server of a link is about to go: another, or the same one again, is looked for at once. */
   #onLeaving(link: ServerLink): void {
     if (this.#links.get(link.serverId) !== link) return
     this.#links.delete(link.serverId)

@@ -34,7 +34,7 @@ const refused = 'the API server refuses the token of kube-proxy; another is bein
 
 export interface KubeProxyTokenOptions {
   readonly file: string
-  /** Of the cluster that this edge belongs to now; absent: tokens are not told apart by cluster. */
+  /** Hash of the CA of the cluster that this edge belongs to now; absent: tokens are not told apart by cluster. */
   readonly kubernetesCaSha256?: string
   readonly client: Pick<HubClient, 'kubeProxyToken'>
   readonly clock: Clock
@@ -60,7 +60,7 @@ export class KubeProxyTokenKeeper implements Part {
   #life: TokenLife | undefined
   #namespace: string | undefined
   #attemptAtMs = 0
-  /** In a row. */
+  /** Attempts that failed in a row. */
   #failures = 0
   #problem: string | undefined
   #tokenSha256 = ''

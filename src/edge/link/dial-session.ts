@@ -16,7 +16,7 @@ import { HubClient } from '../hub/hub-client.ts'
 import { tlsCodeOf, tlsError } from '../hub/hub-error.ts'
 import type { AskWhy, DialSession } from './session-attempt.ts'
 
-/** Both are asked for every connection. */
+/** Whom an edge believes and what it shows, asked anew for every connection. */
 export interface LinkIdentity {
   readonly trust: () => readonly Certificate[]
   readonly pair: () => ClientPair | undefined

@@ -105,12 +105,12 @@ export class EdgeLinks implements Part {
     return this.#links.map(({ status }) => status)
   }
 
-  /** Of the session that the next stream is opened on; `undefined` while there is none, or it is not measured yet. */
+  /** Round trip of the session that the next stream is opened on; `undefined` while there is none, or it is not measured yet. */
   get rttMs(): number | undefined {
     return this.#openSessions()[0]?.rttMs
   }
 
-  /** The same without what queues on the way at the moment. */
+  /** Round trip of that session at its shortest, without what queues on the way at the moment. */
   get shortestRttMs(): number | undefined {
     return this.#openSessions()[0]?.shortestRttMs
   }

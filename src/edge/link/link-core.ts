@@ -18,7 +18,7 @@ export const RECONNECT_FIRST_MS = 1_000
 export const RECONNECT_MAX_MS = 30_000
 /** A hub that will not have this edge is left in peace for this long: only a person, or a new certificate, changes its mind. */
 export const REFUSED_RETRY_MIN_MS = 60_000
-/** The same at most, so that an edge is back within minutes after the person has acted. */
+/** The longest that a hub which will not have this edge is left in peace, so that it is back within minutes after the person has acted. */
 export const REFUSED_RETRY_MAX_MS = 300_000
 /** A hub may ask for patience up to this; what is more is taken for a mistake. */
 export const MAX_RETRY_AFTER_MS = 300_000
@@ -49,11 +49,11 @@ export interface LinkState {
   /** When the next attempt is due, on the monotonic clock. */
   readonly attemptAtMs: number | undefined
   readonly lastId: number
-  /** In a row. */
+  /** Attempts that failed in a row. */
   readonly failures: number
-  /** The last one, kept after it is over. */
+  /** What went wrong last, kept after it is over. */
   readonly failure: LinkFailure | undefined
-  /** When that was. */
+  /** When it went wrong last. */
   readonly failedMs: number | undefined
   /** The last attempt ended with a final no. */
   readonly isRefused: boolean

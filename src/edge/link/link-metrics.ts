@@ -7,7 +7,7 @@ export interface LinkNumbers {
   readonly sessions: number
   readonly streams: number
   readonly bufferedBytes: number
-  /** Of all sessions there ever were. */
+  /** Bytes that all sessions there ever were have received. */
   readonly receivedBytes: number
   readonly sentBytes: number
   /** The shortest of all, as streams take that one. */

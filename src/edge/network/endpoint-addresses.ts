@@ -30,7 +30,7 @@ function parseEndpointAddress(text: string): string {
   return address
 }
 
-/** The same rules as for a bind address; only the name in the error is of this option. */
+/** One address of the endpoint, by the rules of a bind address; only the name in the error is of this option. */
 function parseAddress(text: string): string {
   try {
     return parseBindAddress(text)

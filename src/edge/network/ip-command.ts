@@ -1,7 +1,7 @@
 /** Runs `ip` of iproute2, by fixed arguments and without a shell, and says what its failures mean. */
 import { execFile } from 'node:child_process'
 
-/** It asks the kernel and returns; longer means that the kernel holds its lock. */
+/** For `ip` to end: it asks the kernel and returns; longer means that the kernel holds its lock. */
 const IP_COMMAND_TIMEOUT_MS = 10_000
 /** Nodes with thousands of pods have thousands of interfaces. */
 const MAX_IP_OUTPUT_BYTES = 64 * 1024 * 1024

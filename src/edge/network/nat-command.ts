@@ -1,7 +1,7 @@
 /** Runs `nft` by fixed arguments and without a shell, its rules on standard input, and says what its failures mean. */
 import { execFile } from 'node:child_process'
 
-/** It asks the kernel and returns; longer means that the kernel holds its lock. */
+/** For `nft` to end: it asks the kernel and returns; longer means that the kernel holds its lock. */
 const NFT_COMMAND_TIMEOUT_MS = 10_000
 /** Our table has a handful of rules. */
 const MAX_NFT_OUTPUT_BYTES = 1024 * 1024

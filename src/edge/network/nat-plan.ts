@@ -27,7 +27,7 @@ interface NatRule {
   readonly mark: string
 }
 
-/** The same for the same owner at every start, so that what a crash left is found again. */
+/** The name of an owner's table: the same at every start, so that what a crash left is found again. */
 export function natTableName(owner: string): string {
   return `causeway_${createHash('sha256').update(owner).digest('hex').slice(0, 12)}`
 }

@@ -116,7 +116,7 @@ export class CertificateKeeper implements Part {
     return unhealthy(`the certificate has expired at ${ended}: ${this.#state.message ?? 'it is being renewed'}`)
   }
 
-  /** Both explanations there are: only a person can tell which one it is. */
+  /** Why a hub may not be believed any more, with both explanations there are: only a person can tell which one it is. */
   #lostHub(): string {
     const { message = '', untrustedSinceMs = 0 } = this.#state
     return (

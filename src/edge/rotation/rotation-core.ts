@@ -14,7 +14,7 @@ import type { HubNetworkCode, HubTlsCode } from '../hub/hub-error.ts'
 
 /** The longest wait after the first failure; it doubles with each further one. */
 export const ROTATION_RETRY_FIRST_MS = 1_000
-/** A tenth of the life of even a short certificate holds many of these. */
+/** The longest wait after any failure: a tenth of the life of even a short certificate holds many of them. */
 export const ROTATION_RETRY_MAX_MS = 300_000
 /** A hub that was restored, or whose clock was set, takes its edges back within this time, and is left in peace until then. */
 export const REJOIN_RECHECK_MS = 900_000
@@ -36,7 +36,7 @@ export interface RotationState {
   readonly rotateAtMs: number
   /** Not before this, whatever there is to do. */
   readonly attemptAtMs: number
-  /** In a row. */
+  /** Attempts that failed in a row. */
   readonly failures: number
   /** While waiting: when to show the certificate again. */
   readonly presentAtMs?: number

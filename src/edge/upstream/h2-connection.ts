@@ -18,7 +18,7 @@ import { streamWindowBytes, UNREAD_BUDGET_BYTES } from './windows.ts'
 export const UPSTREAM_PING_INTERVAL_MS = 15_000
 /** Without an answer for as long the API server counts as gone, and whoever waits for it is told. */
 export const UPSTREAM_DEAD_AFTER_MS = 30_000
-/** Of a whole connection. What is received is booked to its stream at once, so this bounds the flow and not the memory. */
+/** Receive window of a whole connection. What is received is booked to its stream at once, so this bounds the flow and not the memory. */
 const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024
 /** Headers of one request or answer: what an API server takes from its clients. */
 export const MAX_HEADER_BLOCK_BYTES = 1024 * 1024

@@ -10,7 +10,7 @@ import type { RetriableBody } from './retriable-body.ts'
 import { type HeaderPairs, type UpstreamAnswer, UpstreamError, type UpstreamRequest } from './upstream.ts'
 import { brokenBy } from './upstream-error.ts'
 
-/** Asking twice changes nothing. */
+/** Methods by which asking twice changes nothing. */
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 export interface StreamFailure {
@@ -21,7 +21,7 @@ export interface StreamFailure {
 
 export type StreamOutcome = UpstreamAnswer | StreamFailure
 
-/** The same for all streams of a connection. */
+/** What all streams of a connection have in common. */
 export interface StreamOptions {
   readonly session: Http2Session
   readonly authority: string
@@ -193,7 +193,7 @@ class AnsweredStream implements StreamHandler, ByteSource, UpstreamAnswer {
     return brokenBy(new Error(`it has ended the stream with ${errorName(this.#stream.resetCode ?? 0)}`))
   }
 
-  /** The second: by a server that has no memory left for this connection, before it looks at the request. */
+  /** Whether the API server would not take the stream; ENHANCE_YOUR_CALM comes from one that has no memory left for this connection, before it looks at the request. */
   get #isRefused(): boolean {
     const { resetCode } = this.#stream
     return resetCode === ErrorCode.refusedStream || resetCode === ErrorCode.enhanceYourCalm

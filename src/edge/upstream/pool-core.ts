@@ -144,7 +144,7 @@ export class PoolCore {
     if (member !== undefined) member.state = 'draining'
   }
 
-  /** Those that there are take no more streams: what comes needs new connections. */
+  /** The connections that there are take no more streams: what comes needs new ones. */
   drainAll(): void {
     for (const member of this.#members.values()) member.state = 'draining'
   }

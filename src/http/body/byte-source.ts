@@ -13,8 +13,8 @@ export interface ByteSource {
 /** Hears one of `end` and `broken`, once and last. */
 export interface ByteReader {
   data(piece: Buffer): void
-  /** That was all of it. */
+  /** The body is complete. */
   end(): void
-  /** It was cut off. */
+  /** The body was cut off. */
   broken(fault: Error): void
 }

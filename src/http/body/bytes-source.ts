@@ -1,7 +1,7 @@
 /** Bytes that are in memory, slice by slice as fast as their reader takes them. */
 import type { ByteReader, ByteSource } from './byte-source.ts'
 
-/** So that a slow reader holds back the rest of a large body. */
+/** Bytes of one piece, so that a slow reader holds back the rest of a large body. */
 const sliceBytes = 64 * 1024
 
 export class BytesSource implements ByteSource {

@@ -5,13 +5,13 @@
 import { TokenBucket } from '../../runtime/token-bucket.ts'
 import { ErrorCode, Http2Error } from './wire.ts'
 
-/** A client that ends all it has open at once, and some more. */
+/** Resets of streams at once: a client that ends all it has open, and some more. */
 export const MAX_STREAM_RESETS_AT_ONCE = 500
-/** In the long run; each costs the work of a request. */
+/** Resets of streams in the long run; each costs the work of a request. */
 export const MAX_STREAM_RESETS_PER_SECOND = 25
 /** Pings, settings, priorities and empty frames at once: every request of a lively client may come with some. */
 export const MAX_IDLE_FRAMES_AT_ONCE = 2_000
-/** In the long run. */
+/** Pings, settings, priorities and empty frames in the long run. */
 export const MAX_IDLE_FRAMES_PER_SECOND = 200
 
 export class FrameBudget {
@@ -31,13 +31,13 @@ export class FrameBudget {
   }
 }
 
-/** Of streams that were under way, by either side for what the other has done: each was a request for nothing. */
+/** For resets of streams that were under way, by either side for what the other has done: each was a request for nothing. */
 export function streamResetBudget(nowMs: () => number): FrameBudget {
   return new FrameBudget('resets', MAX_STREAM_RESETS_AT_ONCE, MAX_STREAM_RESETS_PER_SECOND, nowMs)
 }
 
 /**
- * Of streams that are over, and without an error: clients of Go send one whenever they are answered before they have sent
+ * For resets of streams that are over, and without an error: clients of Go send one whenever they are answered before they have sent
  * all of their body. That was our doing, and must not count as a request for nothing.
  */
 export function lateResetBudget(nowMs: () => number): FrameBudget {

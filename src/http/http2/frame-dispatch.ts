@@ -10,7 +10,7 @@ import { ErrorCode, Flag, FrameType, Http2Error, readUint31 } from './wire.ts'
 export interface FrameTarget {
   onData(streamId: number, piece: Buffer, isEnd: boolean, windowBytes: number): void
   onBlock(block: HeaderBlock): void
-  /** Of the connection where the stream is 0. */
+  /** More may be sent on a stream, or on the whole connection where the stream is 0. */
   onWindowUpdate(streamId: number, bytes: number): void
   onReset(streamId: number, code: number): void
   onSettings(payload: Buffer): void
@@ -64,7 +64,7 @@ export class FrameDispatch implements FrameSink {
     if (block !== undefined) this.#target.onBlock(block)
   }
 
-  /** Those that move nothing. */
+  /** Frames that move nothing, of which a peer has only so many. */
   #onIdleFrame(type: number, flags: number, streamId: number, payload: Buffer): void {
     this.#idleFrames.spend()
     if (type === FrameType.pushPromise) throw new Http2Error(ErrorCode.protocolError, 'a push, which nobody wants')

@@ -107,7 +107,7 @@ export class FrameReader {
   }
 }
 
-/** Of a frame whose flag says that it is padded. */
+/** The payload of a frame whose flag says that it is padded. */
 export function withoutPadding(payload: Buffer): Buffer {
   const padding = payload[0]
   if (padding === undefined) throw new Http2Error(ErrorCode.frameSizeError, 'a padded frame without its padding')

@@ -5,7 +5,7 @@
 
 /** What a head says that matters for the stream. */
 export interface HeadFacts {
-  /** Of a response. */
+  /** The status of a response; 0 for a request. */
   readonly status: number
   /** Bytes of the body where the head says so, else -1. */
   readonly contentLength: number
@@ -13,7 +13,7 @@ export interface HeadFacts {
 
 const requestPseudo: ReadonlySet<string> = new Set([':method', ':scheme', ':authority', ':path'])
 const responsePseudo: ReadonlySet<string> = new Set([':status'])
-/** They speak of a connection of HTTP/1.1. */
+/** Fields that speak of a connection of HTTP/1.1, and have no place in HTTP/2. */
 const connectionFields: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',

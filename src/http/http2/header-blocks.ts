@@ -38,7 +38,7 @@ export class HeaderBlocks {
     return this.#pieces.length > 0
   }
 
-  /** Of a HEADERS frame; a block where it is complete. */
+  /** Takes a HEADERS frame, and gives the block where it is complete with it. */
   begin(flags: number, streamId: number, payload: Buffer): HeaderBlock | undefined {
     let piece = (flags & Flag.padded) === 0 ? payload : withoutPadding(payload)
     if ((flags & Flag.priority) !== 0) {
@@ -53,7 +53,7 @@ export class HeaderBlocks {
     return undefined
   }
 
-  /** Of a CONTINUATION frame. */
+  /** Takes a CONTINUATION frame, and gives the block where it is complete with it. */
   continue(flags: number, streamId: number, payload: Buffer): HeaderBlock | undefined {
     if (!this.isIncomplete || streamId !== this.#streamId)
       throw new Http2Error(ErrorCode.protocolError, 'a CONTINUATION of nothing')

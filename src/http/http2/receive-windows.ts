@@ -13,7 +13,7 @@ export class ReceiveWindows {
   /** What we want streams to have, and what the peer has taken note of. */
   #streamBytes: number
   #knownStreamBytes: number = DEFAULT_WINDOW_BYTES
-  /** Of each settings frame under way. */
+  /** The window that each settings frame under way announced, in their order. */
   readonly #toAcknowledge: number[] = []
 
   constructor(transport: Transport, windows: { readonly connectionBytes: number; readonly streamBytes: number }) {
@@ -36,7 +36,7 @@ export class ReceiveWindows {
     return this.#knownStreamBytes
   }
 
-  /** Of every stream, those that are open included. */
+  /** Sets the window of every stream, those that are open included. */
   setStreamWindow(bytes: number, streams: Iterable<Http2Stream>): void {
     this.#streamBytes = bytes
     this.#toAcknowledge.push(bytes)

@@ -17,7 +17,7 @@ export class SendScheduler {
   readonly #transport: Transport
   /** Streams with something to send and room in their own window, in the order of their turns. */
   readonly #ready = new Set<Http2Stream>()
-  /** Of the connection. */
+  /** What the peer lets us send on the whole connection. */
   window = DEFAULT_WINDOW_BYTES
   #isRunning = false
   readonly #sendTrailers: (stream: Http2Stream) => void

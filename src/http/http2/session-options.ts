@@ -4,12 +4,12 @@ import type { Http2Error } from './wire.ts'
 
 export interface SessionOptions {
   readonly role: 'client' | 'server'
-  /** Each stream's, at first. */
+  /** Receive window of each stream, at first. */
   readonly streamWindowBytes: number
   readonly connectionWindowBytes: number
   /** Streams that the peer may have open. */
   readonly maxPeerStreams: number
-  /** Of one head or trailer, names and values and 32 bytes for each. */
+  /** Bytes of one head or trailer, names and values and 32 bytes for each. */
   readonly maxHeadBytes: number
   readonly maxHeadFields: number
   readonly nowMs: () => number
@@ -23,7 +23,7 @@ export interface SessionEvents {
   /** The peer takes no more streams here; those under way go on. */
   onGoAway(): void
   onPong(payload: Buffer): void
-  /** So many more bytes of bodies wait to be sent; fewer where it is negative. */
+  /** Called when `bytes` more of bodies wait to be sent, or fewer where it is negative. */
   onQueued?(bytes: number): void
   /**
    * One of the two has broken the protocol; told before the streams, which are closed next. What is to be sent is the last,

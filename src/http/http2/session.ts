@@ -123,7 +123,7 @@ export class Http2Session implements StreamHost, FrameTarget {
     if (!this.#isOver) this.#transport.send(pingFrame(0, payload))
   }
 
-  /** Of every stream, those that are open included. */
+  /** Sets the receive window of every stream, those that are open included. */
   setStreamWindow(bytes: number): void {
     if (!this.#isOver) this.#windows.setStreamWindow(bytes, this.#streams.values())
   }

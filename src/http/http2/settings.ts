@@ -11,7 +11,7 @@ import {
   Setting,
 } from './wire.ts'
 
-/** In one frame: several times what there is to say, with room for those that clients make up to see who minds. */
+/** Settings in one frame: several times what there is to say, with room for those that clients make up to see who minds. */
 const MAX_SETTINGS_ENTRIES = 32
 
 /** What the peer has said so far. */

@@ -10,7 +10,7 @@ import type { SessionEvents, SessionOptions } from './session-options.ts'
 
 /** What waits in one connection to be sent, besides what waits in its streams: enough to fill a fast one between two turns. */
 export const MAX_UNSENT_CONNECTION_BYTES = 256 * 1024
-/** Beyond it nothing is read any more: whoever lets answers to pings and resets pile up has to read them first. */
+/** Unsent bytes beyond which nothing is read of a peer: whoever lets answers to pings and resets pile up has to read them first. */
 export const MAX_UNREAD_ANSWER_BYTES = 1024 * 1024
 
 export class SocketTransport implements Transport {

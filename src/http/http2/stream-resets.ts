@@ -16,7 +16,7 @@ export class StreamResets {
   readonly #transport: Transport
   readonly #wasted: FrameBudget | undefined
   readonly #late: FrameBudget | undefined
-  /** The oldest first. */
+  /** Streams that were reset here, the oldest first. */
   readonly #remembered = new Set<number>()
 
   /** Servers count what each costs them; to a client resets are answers to what it has asked. */

@@ -38,12 +38,12 @@ export interface StreamHost {
   sendHead(stream: Http2Stream, fields: readonly string[], isEnd: boolean): void
   /** There is something to send that was not there before. */
   hasMore(stream: Http2Stream): void
-  /** So much more waits to be sent; less where it is negative. */
+  /** Called when `bytes` more wait to be sent, or fewer where it is negative. */
   queued(bytes: number): void
   /** The reader has taken as much. */
   consumed(stream: Http2Stream, bytes: number): void
   breakOff(stream: Http2Stream, code: number): void
-  /** Both sides have sent everything. */
+  /** The stream is over: both sides have sent everything. */
   over(stream: Http2Stream): void
 }
 
@@ -58,7 +58,7 @@ export class Http2Stream {
   receiveWindow: number
   /** Read by us and not yet told to the peer. */
   uncreditedBytes = 0
-  /** Of the body that comes, where its head has said so: what is still to come; else -1. */
+  /** What is still to come of a body whose head has said how long it is; else -1. */
   announcedBytes = -1
   hasHead = false
   /** The request was HEAD. */
@@ -70,7 +70,7 @@ export class Http2Stream {
   /** How it was broken off, by either side; undefined where it was not. */
   resetCode: number | undefined
   isClosed = false
-  /** Of what was written, as much has gone to the peer. */
+  /** Bytes of what was written that have gone to the peer. */
   takenBytes = 0
 
   #queue: Buffer[] = []

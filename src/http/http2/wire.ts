@@ -6,7 +6,7 @@ export const CLIENT_PREFACE: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\
 export const FRAME_HEADER_BYTES = 9
 /** The least that every peer must take, and what we take: small frames let streams share a connection. */
 export const MAX_FRAME_BYTES = 16_384
-/** Of a connection and of each stream before anybody says otherwise. */
+/** Window of a connection and of each stream before anybody says otherwise. */
 export const DEFAULT_WINDOW_BYTES = 65_535
 /** A window that would grow beyond is an error. */
 export const MAX_WINDOW_BYTES = 2 ** 31 - 1

@@ -29,7 +29,7 @@ export class Ending implements Cancellation {
     return this.#isOver ? exchangeOver : undefined
   }
 
-  /** The same as an AbortSignal, for those who take nothing less. */
+  /** The ending as an AbortSignal, for those who take nothing less. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()

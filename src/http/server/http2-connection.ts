@@ -151,7 +151,7 @@ export class Http2Connection implements WatchedSession {
     if (!exchange.ending.aborted) exchange.guard(() => this.#options.serve(exchange))
   }
 
-  /** Its stream, and the connection where not even that can be done. */
+  /** Cuts the stream of an exchange, and the connection where not even that can be done. */
   #cut(exchange: Http2Exchange): void {
     try {
       exchange.abort()

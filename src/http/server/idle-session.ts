@@ -11,7 +11,7 @@ export interface WatchedSession {
   readonly idleSinceMs: number
   /** The callback is called with the answer. */
   ping(callback: () => void): void
-  /** In good order. */
+  /** Ends the session in good order. */
   close(): void
   destroy(): void
 }

@@ -7,7 +7,7 @@ import type { ResponseHeaders } from './exchange.ts'
 const illegal = /[^\t\x20-\x7e\x80-\xff]/g
 const illegalSomewhere = /[^\t\x20-\x7e\x80-\xff]|^[\t ]|[\t ]$/
 
-/** The same object where nothing had to be changed. */
+/** The headers without what must not be sent; the same object where nothing had to be changed. */
 export function legalHeaders(headers: ResponseHeaders): ResponseHeaders {
   for (const name in headers) {
     const value = headers[name] ?? ''

@@ -59,7 +59,7 @@ export interface ListenerOptions {
   readonly connectionRefused: () => void
   /** A connection, or streams of one, were cut because their client does not read what it has asked for. */
   readonly readerStalled: (unsentBytes: number) => void
-  /** Of all answers that wait for their clients; fewer than the default, for tests. */
+  /** Bytes of all answers that wait for their clients; fewer than the default, for tests. */
   readonly maxUnsentBytes?: number
   serve(exchange: StreamingExchange): void | Promise<void>
   /** Absent: a request to switch protocols is served like any other. */

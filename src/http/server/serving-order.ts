@@ -13,7 +13,7 @@ import { TURN_MS } from '../../runtime/turns.ts'
 
 export type Job = () => void
 
-/** Of one connection. */
+/** The jobs of one connection, which take turns with those of the others. */
 export interface Lane {
   add(job: Job): void
 }
@@ -36,7 +36,7 @@ class WaitingLane implements Lane {
 
 export class ServingOrder {
   readonly #clock: Pick<Clock, 'monotonicMs'>
-  /** Those with jobs, in the order of their turns. */
+  /** Lanes with jobs, in the order of their turns. */
   readonly #waiting: WaitingLane[] = []
   #isServing = false
   #isTurnBegun = false
@@ -46,7 +46,7 @@ export class ServingOrder {
     this.#clock = clock
   }
 
-  /** Its jobs stand over the guard. */
+  /** For a new connection, whose jobs stand over the guard. */
   openLane(guard: Guard): Lane {
     return new WaitingLane(guard, (lane) => {
       if (lane.jobs.length === 1) this.#waiting.push(lane)

@@ -3,9 +3,9 @@ import type { Clock } from '../../runtime/clock.ts'
 import { LineLimit } from '../../telemetry/line-limit.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
-/** Lines in the log; the metric counts all. */
+/** Lines in the log about clients that do not read, per second; the metric counts all. */
 export const STALLED_READERS_LOGGED_PER_SECOND = 1
-/** As many at once; beyond both a line tells how many were left out. */
+/** Lines in the log about clients that do not read that may follow one another at once; the next one tells how many were left out. */
 export const STALLED_READERS_LOG_BURST = 10
 
 export function stalledReaderLog(logger: Logger, clock: Clock): (unsentBytes: number) => void {

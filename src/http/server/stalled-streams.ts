@@ -10,7 +10,7 @@ import { MIN_READ_BYTES, STALLED_READER_CHECK_MS, STALLED_READER_UNDER_PRESSURE_
 const maxGapMs = 2 * STALLED_READER_CHECK_MS
 
 export class StalledStreams {
-  /** Of each stream that waits for its reader. */
+  /** The headway of each stream that waits for its reader. */
   #seen = new Map<Http2Stream, Headway>()
   #lookedAtMs = 0
 

@@ -38,7 +38,7 @@ export class UnsentAnswers {
   readonly #options: UnsentAnswersOptions
   readonly #maxBytes: number
   readonly #accounts = new Set<UnsentAccount>()
-  /** Those that hold requests back. */
+  /** Accounts that hold requests back. */
   readonly #waiting = new Set<UnsentAccount>()
   #bytes = 0
   #isCheckPlanned = false
@@ -126,7 +126,7 @@ export class UnsentAnswers {
   }
 }
 
-/** Of one connection. */
+/** What the client of one connection has yet to take, and the requests that wait for it. */
 export class UnsentAccount {
   readonly #all: UnsentAnswers
   readonly #lane: Lane
@@ -148,7 +148,7 @@ export class UnsentAccount {
     return this.#bytes
   }
 
-  /** It has as much as one connection may have. */
+  /** The connection has as much as one may have. */
   get isFull(): boolean {
     return this.#bytes >= MAX_UNSENT_BYTES_PER_CONNECTION
   }

@@ -24,7 +24,7 @@ const ISSUE_WAIT_MS = 25_000
 
 export interface ContentOptions {
   readonly client: KubeClient
-  /** Of the certificates; the cluster's signer may shorten it. */
+  /** Life of the certificates; the cluster's signer may shorten it. */
   readonly lifeSeconds: number
   readonly clusterDomain: string
   /** Where the endpoint of a node may be reached: the node's group decides. */

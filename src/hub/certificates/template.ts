@@ -29,7 +29,7 @@ export interface CertificateContent {
 export interface ServingFacts {
   /** Where the endpoint of this node may be reached. */
   readonly endpointAddresses: readonly string[]
-  /** Of the Service `default/kubernetes`. */
+  /** Addresses of the Service `default/kubernetes`. */
   readonly clusterIps: readonly string[]
   readonly clusterDomain: string
 }
@@ -109,7 +109,7 @@ function authenticationOf(purpose: CertificatePurpose): string {
   return purpose === 'serving' ? 'server auth' : 'client auth'
 }
 
-/** The same request finds the same object again, on whichever hub it arrives; another key or content is another one. */
+/** What an object for a request is named by: the same request finds it again, on whichever hub it arrives; another key or content is another one. */
 export function objectDigest(
   content: CertificateContent,
   { publicKey }: Pick<CertificateRequest, 'publicKey'>,

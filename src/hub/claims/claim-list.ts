@@ -22,7 +22,7 @@ export async function listClaims(maps: ResourceClient<ConfigMap>): Promise<Claim
   return { claims: claims.toSorted((a, b) => (a.node < b.node ? -1 : 1)), damaged }
 }
 
-/** Those released before `beforeMs`; a claim that is taken up again meanwhile stays. */
+/** Removes the marks of names released before `beforeMs`; a claim that is taken up again meanwhile stays. */
 export async function removeReleasedClaims(maps: ResourceClient<ConfigMap>, beforeMs: number): Promise<number> {
   let removed = 0
   for (const { object, claim } of await readAll(maps)) {

@@ -109,7 +109,7 @@ export interface Presented {
   readonly key: KeyFingerprint
   /** The begin of the certificate's life. */
   readonly notBeforeMs: number
-  /** Its end, and the key of the CA that signed it: noted where nothing is noted yet. */
+  /** End of the certificate, and the key of the CA that signed it: noted where nothing is noted yet. */
   readonly notAfterMs?: number
   readonly issuer?: KeyFingerprint
   readonly nowMs: number
@@ -139,7 +139,7 @@ function isFromBefore({ releasedAtMs, forgotten = [] }: ReleasedClaim, { key, no
   return forgotten.includes(key) || notBeforeMs <= releasedAtMs
 }
 
-/** The same object if there is nothing to add. What was noted when a certificate was issued is the later truth. */
+/** The claim with what a certificate tells; the same object if there is nothing to add. What was noted when a certificate was issued is the later truth. */
 function noted(claim: HeldClaim, { notAfterMs: certificateEndsMs, issuer }: Presented): HeldClaim {
   const lacksEnd = claim.certificateEndsMs === undefined && certificateEndsMs !== undefined
   const lacksIssuer = claim.issuer === undefined && issuer !== undefined

@@ -39,7 +39,7 @@ export interface RolloverOptions {
 export interface Rollover {
   /** The CA that signs from now on. */
   readonly signing: Certificate
-  /** Those that are still trusted. */
+  /** CAs of before that are still trusted. */
   readonly previous: readonly Certificate[]
 }
 
@@ -69,7 +69,7 @@ export async function rollOver(options: RolloverOptions): Promise<Rollover> {
 }
 
 export interface RetireOptions extends RolloverOptions {
-  /** Also where nodes would be cut off. */
+  /** Retires a CA also where nodes would be cut off. */
   readonly force?: boolean
 }
 

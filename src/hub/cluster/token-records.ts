@@ -98,7 +98,7 @@ export class TokenRecords {
     return object === undefined ? undefined : recordOf(object)
   }
 
-  /** Of a token that nobody has been given. */
+  /** Removes the record of a token that nobody has been given. */
   async discard(id: string): Promise<void> {
     const object = await getIfPresent(this.#maps, tokenRecordName(id))
     if (object !== undefined) await removeUnchanged(this.#maps, object)

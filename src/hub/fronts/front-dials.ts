@@ -9,7 +9,7 @@ import type { FrontMetrics } from './metrics.ts'
 
 /** Lines in the log about dials that failed, per second: users of the control plane cause them, as many as they like. */
 export const FAILED_FRONT_DIALS_LOGGED_PER_SECOND = 10
-/** How many of these lines may follow one another at once. */
+/** How many lines about failed dials of a front may follow one another at once. */
 export const FAILED_FRONT_DIALS_LOG_BURST = 100
 
 export interface FrontDialsOptions {

@@ -11,10 +11,10 @@ import { FrontTls, type FrontTlsOptions } from './front-tls.ts'
 import type { FrontMetrics } from './metrics.ts'
 import { listenOnUnixSocket, type UnixSocketAddress } from './unix-socket.ts'
 
-/** Of one port: far more than the connections of a control plane, each of which may be somebody's open `kubectl logs -f`. */
+/** Connections of one port: far more than a control plane has, each of which may be somebody's open `kubectl logs -f`. */
 const MAX_FRONT_CONNECTIONS = 10_000
 
-/** Of one TCP port: connections that have shown no certificate, or none that counts. Beyond it, the oldest makes room for the newest. */
+/** Connections of one TCP port that have shown no certificate, or none that counts. Beyond it, the oldest makes room for the newest. */
 const MAX_FRONT_STRANGERS = 512
 
 export type FrontAddress =
@@ -38,7 +38,7 @@ export class FrontListener implements Part {
   readonly #options: FrontListenerOptions
   readonly #tls: FrontTls | undefined
   readonly #sockets = new Set<Socket>()
-  /** Those of them that have shown no certificate that counts, the oldest first. */
+  /** Connections that have shown no certificate that counts, the oldest first. */
   readonly #strangers = new Set<Socket>()
   readonly #open = new Map<Socket, FrontConnection>()
   readonly #failures: DenialLog
@@ -54,7 +54,7 @@ export class FrontListener implements Part {
     this.#tls = address.kind === 'tcp' ? new FrontTls({ ...address.tls, clock, net }) : undefined
   }
 
-  /** Of a TCP port, the address really bound. */
+  /** The address that a TCP port is really bound to. */
   get boundAddress(): ListenAddress {
     if (this.#boundAddress === undefined) throw new Error(`the ${this.name} has no TCP port`)
     return this.#boundAddress
@@ -136,7 +136,7 @@ export class FrontListener implements Part {
     this.#open.set(raw, this.#options.handler(socket, client))
   }
 
-  /** Those in the middle of a handshake have nothing to lose; the others may finish what they began. */
+  /** Connections in the middle of a handshake have nothing to lose; the others may finish what they began. */
   async #stop(port: Server, remove: () => Promise<void>, deadline: AbortSignal): Promise<void> {
     await remove()
     const closed = new Promise<void>((resolve) => port.close(() => resolve()))

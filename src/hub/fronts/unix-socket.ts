@@ -97,7 +97,7 @@ function listen(server: Server, path: string): Promise<void> {
   })
 }
 
-/** Another process may have taken the place since. */
+/** Removes the socket unless another process has taken the place since. */
 async function removeIfOurs(path: string, ino: number): Promise<void> {
   const found = await lstat(path).catch(() => undefined)
   if (found?.ino === ino) await rm(path, { force: true })

@@ -20,7 +20,7 @@ export interface Attempt {
   readonly event: 'join' | 'rotation' | 'check-in'
   node?: string
   tokenId?: string
-  /** Of the key that a certificate is wanted for, or that was presented. */
+  /** Fingerprint of the key that a certificate is wanted for, or that was presented. */
   key?: KeyFingerprint
   serial?: string
 }

@@ -28,7 +28,7 @@ export interface EdgeCertificateOptions {
   readonly clock: Clock
   readonly attempts: Attempts
   readonly gate: WorkGate
-  /** Of the certificates issued; never beyond the CA's own end. */
+  /** Life of the certificates issued; never beyond the CA's own end. */
   readonly lifeMs: number
   /** How long past its end a certificate may still be renewed. */
   readonly graceMs: number

@@ -10,7 +10,7 @@ const MAX_SIGNING_REQUEST_BODY_BYTES = 2 * MAX_REQUEST_BYTES
 const derMediaType = 'application/pkcs10'
 const source = 'the signing request'
 
-/** Apart from understanding it: a slow client must not hold a place among those who are worked on. */
+/** Reading the request stands apart from understanding it: a slow client must not hold a place among those who are worked on. */
 export async function readSigningRequestBody(request: HubRequest): Promise<Buffer> {
   const encoding = request.headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity')

@@ -29,7 +29,7 @@ export interface AgentDialsOptions {
 export class AgentDials {
   readonly #options: AgentDialsOptions
   readonly #log: DenialLog
-  /** Of the nodes with an agent: as many streams as an edge of ours may open. */
+  /** What the agent of a node may still open, by node: as many streams as an edge of ours. */
   readonly #opens = new Map<string, TokenBucket>()
 
   constructor(options: AgentDialsOptions) {

@@ -18,7 +18,7 @@ export interface AgentIdentity {
   readonly validUntilMs?: number | undefined
   /** Whether there is a reason to look again; told at once, without asking anybody. */
   isDoubtful(): boolean
-  /** The same holder has rotated to another key, and nothing else is wrong: it is to connect with that one soon. */
+  /** Whether the holder has rotated to another key, and nothing else is wrong: it is to connect with that one soon. */
   isSuperseded(): boolean
   /** Looks again as at the begin; rejects with a `Refusal`. */
   recheck(): Promise<unknown>

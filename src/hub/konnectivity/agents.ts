@@ -37,7 +37,7 @@ export interface AgentsOptions extends AgentDialsOptions {
   readonly net: SafetyNet
   readonly budget: Budget
   readonly identify: IdentifyAgent
-  /** Of the addresses, whatever they fail at; one for the whole hub. */
+  /** Counts the failures of addresses, whatever they fail at; one for the whole hub. */
   readonly failures: Pick<FailureLimiter, 'check' | 'failed'>
   /** Tells hubs apart for an agent, which wants one connection to each. */
   readonly serverId: string
@@ -49,7 +49,7 @@ export interface AgentsOptions extends AgentDialsOptions {
 
 export class KonnectivityAgents implements NodeRoutes {
   readonly #options: AgentsOptions
-  /** The oldest first. */
+  /** Routes of all agents, the oldest first. */
   readonly #routes = new Set<AgentRoute>()
   readonly #dials: AgentDials
   readonly #rechecks: AgentRechecks
@@ -78,7 +78,7 @@ export class KonnectivityAgents implements NodeRoutes {
     return routes.find((route) => !route.isGoingAway) ?? routes[0]
   }
 
-  /** Of an agent's claims those that are its Node's own, as the Node is now. */
+  /** What an agent claims to reach and what is its Node's own, as the Node is now. */
   ownIdentifiers(route: AgentRoute): Identifier[] {
     const facts = this.#options.nodeFacts(route.node)
     return route.claims.filter((claim) => isOwn(claim, facts))

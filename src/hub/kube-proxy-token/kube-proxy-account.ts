@@ -40,7 +40,7 @@ export interface IssuedToken {
 
 export interface KubeProxyAccountOptions {
   readonly client: KubeClient
-  /** Of the hub's objects. */
+  /** Where the hub keeps its objects. */
   readonly namespace: string
   readonly audit: Logger
 }
@@ -113,7 +113,7 @@ export class KubeProxyAccount {
   }
 }
 
-/** Another hub may be faster. */
+/** Creates an object; that another hub was faster is as good. */
 async function unlessPresent(create: () => Promise<unknown>): Promise<void> {
   try {
     await create()

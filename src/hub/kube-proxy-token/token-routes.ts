@@ -13,7 +13,7 @@ import type { KubeProxyAccount } from './kube-proxy-account.ts'
 
 /** Tokens of one node in a row: a node that keeps crashing before it has written one asks again at every start. */
 export const TOKEN_BURST = 10
-/** Between two tokens after that; a node needs one in twelve hours. */
+/** Between two tokens for one node, once the burst is used up; a node needs one in twelve hours. */
 const TOKEN_INTERVAL_MS = 300_000
 /** Requests of one node at a time: one, and another after a connection was lost. */
 const MAX_TOKENS_PER_NODE = 2

@@ -2,7 +2,7 @@
 import { Refusal } from '../refusal.ts'
 import { MAX_HEADERS } from './http-settings.ts'
 
-/** Of these the library keeps the first of several, and another reader the last: which one was meant nobody knows. */
+/** Headers that may stand once: of several the library keeps the first, and another reader the last, and which one was meant nobody knows. */
 const singular: ReadonlySet<string> = new Set([
   'authorization',
   'content-encoding',

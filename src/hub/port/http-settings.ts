@@ -9,7 +9,7 @@ import type { HttpRoutes } from './http-routes.ts'
 
 /** All headers of a request together: a join token is the longest of them, and far shorter. */
 export const MAX_HEADER_BYTES = 16 * 1024
-/** As above, in number. */
+/** Headers of a request, in number. */
 export const MAX_HEADERS = 64
 
 export interface HttpTimes {
@@ -23,7 +23,7 @@ export interface HttpTimes {
   readonly lingerMs: number
 }
 
-/** Bodies are small and links are slow; within these a link of 2 kB/s still gets through. */
+/** How long clients may take: bodies are small and links are slow, and a link of 2 kB/s still gets through. */
 export const HTTP_TIMES: HttpTimes = { headMs: 10_000, bodyMs: 20_000, answerMs: 20_000, lingerMs: 2_000 }
 
 /** What a client may turn an HTTP/1.1 connection into. */

@@ -16,7 +16,7 @@ interface State {
   cancelHeadLimit(): void
   /** Whether there is an answer to wait for when the hub stops. */
   isBusy: boolean
-  /** Of the program that has taken the connection over. */
+  /** The connection as the program holds it that has taken it over. */
   upgraded?: OpenConnection
 }
 

@@ -14,11 +14,11 @@ import { type HubRequest, type HubResponse, refusalResponse, responseHeaders } f
 import { type HttpSettings, MAX_HEADER_BYTES, MAX_HEADERS, pathOf } from './http-settings.ts'
 import { readBody } from './request-body.ts'
 
-/** An edge asks for one thing after the other. */
+/** Streams of one connection at a time: an edge asks for one thing after the other. */
 export const MAX_STREAMS_PER_CONNECTION = 8
 /** Streams a client may open on one connection per second, over time. Each costs a request's work, also if it is reset at once. */
 const MAX_STREAMS_PER_SECOND = 20
-/** The same at once. */
+/** Streams a client may open on one connection at once. */
 export const MAX_STREAMS_AT_ONCE = 100
 /** Memory of one connection's buffers and header tables, in megabytes, the unit of the library. */
 const MAX_SESSION_MEGABYTES = 1

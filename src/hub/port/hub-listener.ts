@@ -33,7 +33,7 @@ import { contextOptions, TlsContexts, trustMark } from './tls-context.ts'
 export const HANDSHAKE_TIMEOUT_MS = 10_000
 
 export interface HubListenerOptions {
-  /** Of the part, for logs: a hub may have several ports. */
+  /** Name of the part, for logs: a hub may have several ports. */
   readonly name: string
   readonly address: ListenAddress
   readonly choose: ChooseDoor
@@ -172,7 +172,7 @@ export class HubListener implements Part {
     socket.once('close', () => this.#open.delete(socket))
   }
 
-  /** Those that nobody serves have nothing to lose; the others may finish what they began. */
+  /** Connections that nobody serves have nothing to lose; the others may finish what they began. */
   async #stop(port: Server, deadline: AbortSignal): Promise<void> {
     const closed = closeListening(port)
     for (const raw of this.#unserved) raw.destroy()

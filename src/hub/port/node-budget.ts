@@ -5,11 +5,11 @@ import { Refusal } from '../refusal.ts'
 export interface NodeBudgetLimits {
   /** What is asked for, for the text of a refusal. */
   readonly what: string
-  /** In a row. */
+  /** Requests of one node in a row. */
   readonly burst: number
-  /** Between two after that. */
+  /** Between two requests of one node, once the burst is used up. */
   readonly intervalMs: number
-  /** Of one node at a time. */
+  /** Requests of one node at a time. */
   readonly maxInFlight: number
 }
 
@@ -23,7 +23,7 @@ interface Account {
 export class NodeBudget {
   readonly #clock: Clock
   readonly #limits: NodeBudgetLimits
-  /** Those whose budget is full are forgotten. */
+  /** By node; nodes whose budget is full are forgotten. */
   readonly #accounts = new Map<string, Account>()
 
   constructor(clock: Clock, limits: NodeBudgetLimits) {

@@ -5,7 +5,7 @@ import { Refusal } from '../refusal.ts'
 
 /** Failures an address may have in a row. A site whose edges all start with a stale token stays below. */
 export const FAILURE_BURST = 60
-/** How many more it may have in each second after that. */
+/** Failures of an address in each second, once the burst is used up. */
 export const FAILURES_PER_SECOND = 1
 /** Addresses remembered; beyond it the one that failed longest ago is forgotten. */
 const MAX_FAILING_ADDRESSES = 10_000

@@ -43,7 +43,7 @@ export async function checkPeer(peer: Peer, cluster: Cluster, options: PeerCheck
   return { node, key, certificate, claim }
 }
 
-/** Of each connection: a client may ask many things on one, and reading certificates is slow. */
+/** What was read of each connection's certificates: a client may ask many things on one, and reading them is slow. */
 const alreadyRead = new WeakMap<Peer['certificates'], PeerCertificates | Refusal>()
 
 function presentedBy({ certificates }: Peer): PeerCertificates {

@@ -19,7 +19,7 @@ interface Answers {
 
 export class KnownAnswers {
   readonly #clock: Clock
-  /** The one that was used last is the last. */
+  /** By destination; the one that was used last is the last. */
   readonly #destinations = new Map<string, Answers>()
   #denials = 0
 

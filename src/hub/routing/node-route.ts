@@ -46,7 +46,7 @@ export class AllRoutes implements NodeRoutes {
     return this.#kinds.flatMap((routes) => routes.all)
   }
 
-  /** The first that is there to stay; where there is none, one that is going away and may still take a stream. */
+  /** The first route into the node that is there to stay; where there is none, one that is going away and may still take a stream. */
   of(node: string): NodeRoute | undefined {
     const found = this.#kinds.map((routes) => routes.of(node)).filter((route) => route !== undefined)
     return found.find(({ isGoingAway }) => !isGoingAway) ?? found[0]

@@ -39,7 +39,7 @@ export interface DialedRoute {
 
 /** The session is gone or full; the edge has not dialled. */
 const notAsked: ReadonlySet<RefusalCode> = new Set(['no-route', 'overloaded'])
-/** Or it would not. */
+/** The node was not asked, or would not have the connection. */
 const notAdmitted: ReadonlySet<RefusalCode> = new Set([...notAsked, 'denied'])
 
 interface Plan {

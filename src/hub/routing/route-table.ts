@@ -32,7 +32,7 @@ export interface NodeSelection {
 
 export type RouteChoice =
   | { readonly kind: 'node'; readonly node: string }
-  /** The first of these that has a live node serves. */
+  /** Any node: the first of the tiers that has a live node serves. */
   | { readonly kind: 'any'; readonly tiers: readonly NodeSelection[] }
   | { readonly kind: 'none'; readonly reason: 'contested' | 'unowned' | 'unknown'; readonly message: string }
 

@@ -20,7 +20,7 @@ export class SessionMetrics {
   readonly dials: Counter<'code'>
   readonly rtt: Histogram
   readonly #live = new Set<Measured>()
-  /** Of sessions that are over. */
+  /** Bytes that sessions have received which are over. */
   #receivedBytes = 0
   #sentBytes = 0
   #refusedStreams = 0

@@ -7,7 +7,7 @@ import { TokenBucket } from '../../runtime/token-bucket.ts'
 
 /** New connections of one node to the API server per second, over time; the programs of a node keep theirs, and many go through one. */
 export const API_SERVER_DIALS_PER_SECOND_PER_NODE = 100
-/** The same at once: all that runs on a node comes back after an outage. */
+/** New connections of one node to the API server at once: all that runs on a node comes back after an outage. */
 export const API_SERVER_DIALS_BURST_PER_NODE = 500
 /** Connections of one node to the API server at a time: some for each of a few hundred pods. */
 export const MAX_API_SERVER_CONNECTIONS_PER_NODE = 1_024

@@ -16,7 +16,7 @@ export type TargetDecision =
       readonly address: HostPort
       /** Asked again with each address the host turns out to have: a name must not lead where no rule does. */
       readonly permits: (ip: string) => boolean
-      /** It is one of the API server's, asked for by its address. */
+      /** Whether the target is one of the API server's, asked for by its address. */
       readonly isApiServer: boolean
     }
   | { readonly kind: 'denied'; readonly text: string }

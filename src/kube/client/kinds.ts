@@ -105,7 +105,7 @@ export const selfSubjectAccessReviews = define<SelfSubjectAccessReview>(
   'cluster',
 )
 
-/** Of `serviceAccounts`. */
+/** The subresource `token` of `serviceAccounts`. */
 export const tokenRequests: Subresource<TokenRequest> = {
   subresource: 'token',
   group: 'authentication.k8s.io',

@@ -6,7 +6,7 @@
 
 /** Longer numbers mean no machine, and working them out has no bounds: where one is kept, it stays as it is. */
 export const MAX_QUANTITY_CHARACTERS = 128
-/** Powers of ten beyond this, likewise. */
+/** Powers of ten beyond this mean no machine either: where one is kept, it stays as it is. */
 export const MAX_QUANTITY_EXPONENT = 100
 
 /** Already canonical in nearly every object: a number of up to three digits and one suffix. */

@@ -81,7 +81,7 @@ export class Reflector<T extends Versioned> {
     for await (const notification of this.notifications(signal)) tell(listener, notification)
   }
 
-  /** The same as a sequence. Ends when the signal aborts or the loop is left; a new one goes on from there. */
+  /** The notifications as a sequence. Ends when the signal aborts or the loop is left; a new one goes on from there. */
   async *notifications(signal: AbortSignal): AsyncGenerator<Notification<T>, void, undefined> {
     for await (const step of this.steps(signal)) yield* announcements(step)
   }

@@ -41,7 +41,7 @@ interface LabelRule {
   /** Whether an object without the label is out. */
   isNeeded: boolean
   isForbidden: boolean
-  /** Those that compare numbers. */
+  /** Requirements that compare numbers. */
   readonly others: LabelRequirement[]
 }
 

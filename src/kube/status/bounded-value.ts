@@ -5,10 +5,10 @@
 import { RawJson } from '../codec/json.ts'
 import { goJson, goQuote } from './go-text.ts'
 
-/** Of one value; longer ones are cut, which three dots show. */
+/** Characters of one value; longer ones are cut, which three dots show. */
 const MAX_SHOWN_VALUE_CHARACTERS = 1_024
 
-/** Of one reason: some show what has changed. */
+/** Characters of one reason: some show what has changed. */
 export const MAX_SHOWN_REASON_CHARACTERS = 8_192
 
 const maxShownDepth = 64

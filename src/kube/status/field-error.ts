@@ -141,7 +141,7 @@ function textOf(error: FieldError): FieldErrorText {
   return { type: error.type, field: shortened(error.field), body: bodyOf(error) }
 }
 
-/** Of one object; whoever has mended so many sees the next ones. */
+/** Errors of one object that are told; whoever has mended so many sees the next ones. */
 const MAX_SHOWN_FIELD_ERRORS = 200
 /** All of them together: a Status is read by people, and says each twice. */
 const MAX_FIELD_ERROR_CHARACTERS = 64 * 1024

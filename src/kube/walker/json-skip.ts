@@ -57,7 +57,7 @@ export function stringEnd(bytes: Buffer, start: number, end: number): number {
   return longStringEnd(bytes, pos, end)
 }
 
-/** The same from within a string, from any position that is not behind a backslash. */
+/** The end of a string from within it, from any position that is not behind a backslash. */
 function longStringEnd(bytes: Buffer, start: number, end: number): number {
   for (let pos = start; ; pos++) {
     pos = bytes.indexOf(quote, pos)

@@ -16,7 +16,7 @@ const namespaceTag = (3 << 3) | WIRE_BYTES
 const uidTag = (5 << 3) | WIRE_BYTES
 const resourceVersionTag = (6 << 3) | WIRE_BYTES
 
-/** Of a kind that the schema does not know all that is certain is its metadata. */
+/** The plan of a kind; where the schema does not know it, all that is certain is its metadata. */
 export function planOfType({ apiVersion, kind }: DocumentType): MessagePlan {
   const known = findKind(apiVersion, kind)?.message
   if (known !== undefined) return planOf(known)

@@ -5,13 +5,13 @@
 import { HandshakeRefusal } from './handshake-refusal.ts'
 import { publicKeyShapeOf } from './public-key.ts'
 
-/** The peer's own and the CAs above it. */
+/** Certificates in a handshake: the peer's own and the CAs above it. */
 export const MAX_HANDSHAKE_CERTIFICATES = 8
-/** Of all of them together. */
+/** Bytes of all certificates in a handshake together. */
 export const MAX_HANDSHAKE_CERTIFICATE_BYTES = 32 * 1024
 /** Four times the work of the largest keys in use. */
 export const MAX_HANDSHAKE_RSA_BITS = 8192
-/** Of a chain in which CAs say which names they may vouch for: each name below is compared with each of those. */
+/** Bytes of a chain in which CAs say which names they may vouch for: each name below is compared with each of those. */
 export const MAX_CONSTRAINED_CERTIFICATE_BYTES = 8 * 1024
 /** Everybody uses 65537; the work grows with the length. */
 export const MAX_HANDSHAKE_RSA_EXPONENT_BITS = 32

@@ -29,7 +29,7 @@ interface ConnectionHandle {
   readStop(): number
 }
 
-/** And of the one for TLS on it. */
+/** What is used here of the handle that Node has for TLS on a connection. */
 interface TlsHandle {
   readStart(): number
   receive(bytes: Buffer): void
@@ -43,7 +43,7 @@ export function guardedTls(carrier: Duplex, options: GuardOptions, early?: Buffe
     : onKernelSocket(carrier as Socket, handle, options, early)
 }
 
-/** That of a connection of the kernel, if it is one. */
+/** The handle of a connection of the kernel, if the carrier is one. */
 function handleOf(carrier: Duplex): ConnectionHandle | undefined {
   // TLS within TLS has a handle as well, but what comes out of that one is not what the kernel has.
   if (!(carrier instanceof Socket) || 'encrypted' in carrier) return undefined

@@ -17,7 +17,7 @@ import type { TrafficKey } from './traffic-key.ts'
 export const MAX_HANDSHAKE_BYTES = 64 * 1024
 /** What may wait here: a record that has not come whole, and what one reading brought along behind the handshake. */
 export const MAX_HANDSHAKE_WAITING_BYTES = 256 * 1024
-/** Of each message but the one with certificates: the largest hellos of today take two kilobytes. */
+/** Bytes of each message but the one with certificates: the largest hellos of today take two kilobytes. */
 export const MAX_HANDSHAKE_MESSAGE_BYTES = 16 * 1024
 /** A handshake takes about ten, and each costs us a decryption. */
 export const MAX_HANDSHAKE_RECORDS = 64

@@ -1,6 +1,6 @@
 /** Messages of the handshake, which may share records or span several. */
 
-/** Those that hold certificates, and the last before encryption in TLS 1.2. */
+/** The messages that hold certificates, and the last before encryption in TLS 1.2. */
 export const MessageType = {
   certificate: 11,
   serverHelloDone: 14,
@@ -19,7 +19,7 @@ export interface HandshakeMessage {
 export class MessageReader {
   #pieces: Buffer[] = []
   #bytes = 0
-  /** Of the message whose beginning has come, with its header. */
+  /** Bytes of the message whose beginning has come, with its header. */
   #wantedBytes = HEADER_BYTES
 
   push(content: Buffer): void {

@@ -62,7 +62,7 @@ function bitsOf(integer: Buffer): number {
   return top === undefined ? 0 : (integer.length - first) * 8 - (Math.clz32(top) - 24)
 }
 
-/** Of a length in DER: enough for sixteen megabytes. */
+/** Bytes of a length in DER: enough for sixteen megabytes. */
 const MAX_LENGTH_OCTETS = 3
 
 class Der {

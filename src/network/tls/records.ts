@@ -1,6 +1,6 @@
 /** TLS as records: what can be told apart without any key. */
 
-/** Type, version and length. */
+/** Bytes of a record's header: type, version and length. */
 export const RECORD_HEADER_BYTES = 5
 /** The most that any version allows, with what encryption adds. */
 export const MAX_RECORD_PAYLOAD_BYTES = 16 * 1024 + 2048

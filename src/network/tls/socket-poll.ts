@@ -6,12 +6,12 @@
 import { readSync } from 'node:fs'
 import { systemClock } from '../../runtime/clock.ts'
 
-/** As much as Node itself reads at once. */
+/** Bytes of one read, as many as Node itself reads at once. */
 const READ_BYTES = 64 * 1024
 /** One for all connections: whoever gets it is done with it before anything else is read. */
 const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES)
 
-/** The first pause. */
+/** The first pause between two reads of a handshake. */
 export const HANDSHAKE_POLL_MIN_MS = 1
 /** The longest: whoever has not answered for seconds is no more in a hurry. */
 export const HANDSHAKE_POLL_MAX_MS = 500
@@ -56,7 +56,7 @@ export class SocketPoll {
     this.#pause = undefined
   }
 
-  /** For good. */
+  /** Nothing is read any more. */
   stop(): void {
     this.#isStopped = true
     this.pause()

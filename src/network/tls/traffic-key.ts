@@ -22,7 +22,7 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 
 export interface Opened {
-  /** Of the record within: what the outer one says is a disguise. */
+  /** Type of the record within: what the outer one says is a disguise. */
   readonly type: number
   readonly content: Buffer
 }

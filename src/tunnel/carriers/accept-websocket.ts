@@ -43,7 +43,7 @@ const servers: Readonly<Record<TunnelProtocol, WebSocketServer>> = {
   [INNER_TLS_PROTOCOL]: serverFor(INNER_TLS_PROTOCOL),
 }
 
-/** It holds no connections and listens nowhere: it only knows the handshake. */
+/** A server that holds no connections and listens nowhere: it only knows the handshake. */
 function serverFor(protocol: TunnelProtocol): WebSocketServer {
   return new WebSocketServer({
     ...WEBSOCKET_OPTIONS,

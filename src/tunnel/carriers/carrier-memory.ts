@@ -1,7 +1,7 @@
 /** Which carrier reached a hub last, so that an edge behind a firewall does not wait for the other one at every reconnection. */
 import type { Clock } from '../../runtime/clock.ts'
 
-/** Then the better carrier gets another chance: firewalls change, and laptops move to other networks. */
+/** For how long it is remembered which carrier worked; then the better one gets another chance: firewalls change, and laptops move to other networks. */
 export const CARRIER_MEMORY_MS = 600_000
 
 export type PlainCarrier = 'tls' | 'websocket'

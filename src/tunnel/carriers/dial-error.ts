@@ -60,7 +60,7 @@ export class DialError extends Error {
     this.earlier = options.earlier ?? []
   }
 
-  /** The same failure, as the last of several attempts. */
+  /** This failure, told as the last of several attempts. */
   after(earlier: readonly FailedAttempt[]): DialError {
     if (earlier.length === 0) return this
     const before = earlier.map(({ kind, error }) => `${kind} failed before that: ${error.message}`).join('; ')

@@ -31,7 +31,7 @@ export interface DialHubOptions extends Patience {
   readonly verifyPeer: VerifyPeer
   readonly carriers: 'auto' | PlainCarrier
   readonly proxy?: ProxySettings | undefined
-  /** Of an `https://` proxy, where public CAs do not know it. */
+  /** The CA of an `https://` proxy, where public CAs do not know it. */
   readonly proxyCa?: string | undefined
   /** The mutual handshake runs inside a WebSocket whose own TLS somebody else ends, known by `outerCa` or by public CAs. */
   readonly innerTls?: { readonly outerCa?: string | undefined } | undefined
@@ -47,7 +47,7 @@ export interface DialledCarrier {
   readonly kind: CarrierKind
   /** The proxy on the way. */
   readonly via: string | undefined
-  /** Of this machine, as the first hop sees it. */
+  /** The address of this machine, as the first hop sees it. */
   readonly localAddress: string | undefined
   readonly hubCertificate: HubCertificateSummary
   /** What was tried before, and why it failed. */

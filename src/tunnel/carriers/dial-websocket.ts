@@ -9,7 +9,7 @@ import { type Patience, within } from './deadline.ts'
 import { DialError, type UpgradeRefusal } from './dial-error.ts'
 import { WEBSOCKET_OPTIONS, WebSocketStream } from './websocket-stream.ts'
 
-/** Of a refusal; a hub's is a few hundred bytes, and what else may answer here does not matter. */
+/** Bytes of a refusal; a hub's is a few hundred, and what else may answer here does not matter. */
 const MAX_UPGRADE_ANSWER_BYTES = 64 * 1024
 
 export interface WebSocketDialOptions extends Patience {

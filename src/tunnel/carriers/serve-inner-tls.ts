@@ -11,7 +11,7 @@ export interface InnerTlsOptions {
   readonly limitMs: number
   /** For clients that name no server; absent: they cannot come in. */
   readonly secureContext: SecureContext | undefined
-  /** For those that do. */
+  /** For clients that name a server. */
   readonly SNICallback: ServerTlsOptions['SNICallback']
 }
 

@@ -36,7 +36,7 @@ export const DIAL_TIMEOUTS: DialTimeouts = {
 
 export interface PathOptions extends Patience {
   readonly proxy?: ProxySettings | undefined
-  /** Of an `https://` proxy, where public CAs do not know it. */
+  /** The CA of an `https://` proxy, where public CAs do not know it. */
   readonly proxyCa?: string | undefined
   readonly timeouts: DialTimeouts
   /** What makes the connections, in place of the network itself. */

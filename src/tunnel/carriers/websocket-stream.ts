@@ -19,7 +19,7 @@ export const MAX_WEBSOCKET_FRAGMENTS = 1_024
 const MAX_WEBSOCKET_PIECES = 4_096
 /** Pings, pongs and empty messages that the far end may send per second, over time. What is on the way sends one in seconds. */
 export const MAX_IDLE_WEBSOCKET_MESSAGES_PER_SECOND = 20
-/** The same at once: what a link that hung for a while had in store. */
+/** Pings, pongs and empty messages that the far end may send at once: what a link that hung for a while had in store. */
 export const MAX_IDLE_WEBSOCKET_MESSAGES_AT_ONCE = 200
 /** How long the far end may take to answer a close frame; the bytes before it have to arrive first, over a slow link. */
 const WEBSOCKET_CLOSE_TIMEOUT_MS = 30_000

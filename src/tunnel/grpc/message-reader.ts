@@ -25,7 +25,7 @@ export function messagePrefix(messageBytes: number): Buffer {
 export class MessageReader {
   readonly #onMessage: (message: Buffer) => void
   readonly #queue = new ByteQueue()
-  /** Of the message whose prefix has been read. */
+  /** Length of the message whose prefix has been read. */
   #messageBytes: number | undefined
 
   constructor(onMessage: (message: Buffer) => void) {

@@ -5,7 +5,7 @@
 import { OpenError } from '../open-error.ts'
 import type { RefusalCode } from '../prelude/answer.ts'
 
-/** What peers look for. */
+/** The phrases that peers look for in the text of a refusal. */
 const phrases: readonly (readonly [RefusalCode, string])[] = [
   ['refused', 'connection refused'],
   ['dns', 'no such host'],

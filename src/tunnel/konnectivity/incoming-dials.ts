@@ -21,7 +21,7 @@ export interface IncomingDialsOptions {
   connect(target: Duplex): number
   /** A dial has ended without a connection. */
   failed(): void
-  /** It has by the peer's doing: it gave the dial up, or might have known that it leads nowhere. */
+  /** A dial has come to nothing by the peer's doing: it gave the dial up, or might have known that it leads nowhere. */
   fruitless(): void
 }
 

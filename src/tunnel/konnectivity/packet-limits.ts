@@ -9,7 +9,7 @@ import { PacketError } from './wire.ts'
 
 /** Packets for connections that are not there, empty ones and unknown ones that a peer may send per second, over time. */
 const MAX_IDLE_PACKETS_PER_SECOND = 2_000
-/** The same at once: what can be under way on a fast link when many connections end. */
+/** Packets for connections that are not there, empty ones and unknown ones at once: what can be under way on a fast link when many connections end. */
 export const MAX_IDLE_PACKETS_AT_ONCE = 20_000
 
 /** The peer keeps us busy with what moves nothing. */

@@ -20,7 +20,7 @@ export interface PacketPort {
 
 export interface PacketHandler {
   receive(packet: Packet): void
-  /** Called once. */
+  /** The link has gone; called once. */
   closed(error: Error | undefined): void
 }
 

@@ -43,7 +43,7 @@ export type Packet =
   | DataPacket
   | { readonly type: 'dial-close'; readonly random: bigint }
   | { readonly type: 'drain' }
-  /** Of a later version; every peer passes over it. */
+  /** A packet of a later version; every peer passes over it. */
   | { readonly type: 'unknown'; readonly number: number }
 
 type KnownType = Exclude<Packet['type'], 'unknown'>

@@ -2,7 +2,7 @@
 
 /** Bidirectional stream of packets between an agent and a server. */
 export const AGENT_PATH = '/AgentService/Connect'
-/** The same between an API server and a server; one connection each. */
+/** Bidirectional stream of packets between an API server and a server, for one connection each. */
 export const PROXY_PATH = '/ProxyService/Proxy'
 
 export const AgentMetadata = {

@@ -33,7 +33,7 @@ export class FieldReader {
     return field
   }
 
-  /** For types and ids. */
+  /** Reads a type or an id. */
   integer(): number {
     const value = this.#varint()
     if (typeof value === 'bigint' || value < 0)

@@ -25,7 +25,7 @@ export class ByteQueue {
   #block: Buffer = none
   #blockStart = 0
   #blockEnd = 0
-  /** The last chunk is the part of the block from `#blockStart` on, so that more can be added to it. */
+  /** Whether the last chunk is the part of the block from `#blockStart` on, so that more can be added to it. */
   #tailIsBlock = false
 
   get bytes(): number {

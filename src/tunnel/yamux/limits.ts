@@ -42,7 +42,7 @@ export const MAX_OPENS_PER_SECOND = 10_000
  */
 export const MAX_FRUITLESS_OPENS_PER_SECOND = 1_000
 
-/** The same at once: so many clients may give up at a time, when what they wait for has died. */
+/** Streams a peer may open for nothing at once: so many clients may give up at a time, when what they wait for has died. */
 export const MAX_FRUITLESS_OPENS_AT_ONCE = 5_000
 
 /** We open this part of what we let the peer open: delay must not make a burst of ours look like an attack. */
@@ -72,7 +72,7 @@ export const SMALL_CREDIT_BYTES = 4 * 1024
 /** Unsent bytes of one stream at which its writer is told to wait. */
 const SEND_HIGH_WATER_BYTES = 256 * 1024
 
-/** The same at least, when a session has very many streams. */
+/** Unsent bytes of one stream at which its writer is told to wait, at least, when a session has very many streams. */
 export const MIN_SEND_HIGH_WATER_BYTES = 4 * 1024
 
 /** Ids below the highest one seen that the peer may still use: concurrent openers send their first frames out of order. */

@@ -13,7 +13,7 @@ const MAX_SIZE_UPDATES_PER_BLOCK = 2
 export interface HpackDecoderLimits {
   /** What our SETTINGS_HEADER_TABLE_SIZE says. */
   readonly maxTableBytes: number
-  /** Of one list, each field counted as name, value and 32 (RFC 9113, 6.5.2). */
+  /** Bytes of one list, each field counted as name, value and 32 (RFC 9113, 6.5.2). */
   readonly maxListBytes: number
   readonly maxFields: number
 }

@@ -6,7 +6,7 @@ import { DynamicTable } from './dynamic-table.ts'
 import { firstDynamicIndex } from './static-table.ts'
 
 interface KnownName {
-  /** Of the newest entry with this name. */
+  /** Serial of the newest entry with this name. */
   newestSerial: number
   readonly serials: Map<string, number>
 }
