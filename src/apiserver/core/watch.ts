@@ -4,51 +4,32 @@
  */
 
 import { type CollectionOptions, namedRevision } from '../../kube/collection/options.ts'
-import type { KubeObject } from '../../kube/objects.ts'
-import { isTooManyRequests } from '../../kube/status/predicates.ts'
-import { resourceExpired } from '../../kube/status/request-errors.ts'
-import { ApiError } from '../../kube/status/status.ts'
-import { toHttp } from '../../kube/status/to-http.ts'
-import type { Clock } from '../../runtime/clock.ts'
 import { systemRandom } from '../../runtime/random.ts'
 import { Turns } from '../../runtime/turns.ts'
 import { Item } from '../objects/item.ts'
 import type { Store } from '../storage/store.ts'
-import { CompactedError, FutureRevisionError, StoreUnavailableError } from '../storage/store-errors.ts'
 import type { Collection, ItemChange } from './collection.ts'
-import { type EventFrames, encodedFrame, type ItemEvent } from './event-frames.ts'
-import type { OutputContext } from './output.ts'
 import type { Selection } from './selection.ts'
-import type { WatchQueue } from './watch-queue.ts'
+import { WatchClient, type WatchClientParts } from './watch-client.ts'
 
 /** How often a watch that wants bookmarks gets one: about as often as from a kube-apiserver. */
 export const BOOKMARK_INTERVAL_MS = 60_000
-/** How long a watch waits when the thread for heavy work has no place for its event. */
-const BUSY_RETRY_MS = 1_000
 /** A watch without a timeout of its own ends after a random time between this and twice as much. */
 const MIN_WATCH_TIMEOUT_MS = 1_800_000
 
-const neverAborted = new AbortController().signal
-
-export interface WatchParts {
+export interface WatchParts extends WatchClientParts {
   readonly collection: Collection
   readonly prefix: string
   readonly selection: Selection
   /** Without the selectors: they may be long, and a watch lives long. */
   readonly options: Omit<CollectionOptions, 'labels' | 'fields'>
-  readonly output: OutputContext
-  readonly frames: EventFrames
-  readonly queue: WatchQueue
   readonly store: Store
-  readonly clock: Clock
-  /** The name of the user, for work that is done elsewhere. */
-  readonly caller: string
 }
 
 export class Watch {
   readonly #parts: WatchParts
+  readonly #client: WatchClient
   readonly #turns: Turns
-  #isFirst = true
   /** The client knows of everything up to here. Nothing can be said before it has its initial events. */
   #toldRevision: number | undefined
   /** Whether the watch has taken in everything that the collection knows of. */
@@ -56,6 +37,7 @@ export class Watch {
 
   constructor(parts: WatchParts) {
     this.#parts = parts
+    this.#client = new WatchClient(parts)
     this.#turns = new Turns(parts.clock)
   }
 
@@ -68,14 +50,10 @@ export class Watch {
     const stopBookmarks = options.allowBookmarks ? this.#bookmarkNowAndThen() : () => {}
     try {
       await this.#follow(running)
-      if (options.allowBookmarks && !signal.aborted) this.#bookmark({})
+      if (options.allowBookmarks && !signal.aborted) this.#bookmark()
     } catch (error) {
       // Whatever was under way when it ended.
-      if (!running.aborted) {
-        // A defect is for the log to tell; the client sees that it was cut off, and comes again.
-        if (!isExpected(error)) throw error
-        queue.push(this.#errorFrame(error))
-      }
+      if (!running.aborted) this.#client.fail(error, options.resourceVersion)
     } finally {
       cancelTimeout()
       stopBookmarks()
@@ -108,10 +86,10 @@ export class Watch {
     for (const item of collection.list(prefix)) {
       if (this.#turns.isOver) await this.#turns.next()
       if (signal.aborted) return
-      if (selection(item)) await this.#send({ type: 'ADDED', item, revision: item.revision }, signal)
+      if (selection(item)) await this.#client.send({ type: 'ADDED', item, revision: item.revision }, signal)
     }
     if (options.sendInitialEvents === true && options.allowBookmarks) {
-      this.#bookmark({ annotations: { 'k8s.io/initial-events-end': 'true' } }, revision)
+      this.#client.bookmark(revision, { annotations: { 'k8s.io/initial-events-end': 'true' } })
     }
   }
 
@@ -165,54 +143,14 @@ export class Watch {
     if (!(after ?? before)?.key.startsWith(prefix)) return
     const wasSelected = before !== undefined && selection(before)
     const isSelected = after !== undefined && selection(after)
-    if (isSelected) await this.#send({ type: wasSelected ? 'MODIFIED' : 'ADDED', item: after, revision }, signal)
+    if (isSelected) await this.#client.send({ type: wasSelected ? 'MODIFIED' : 'ADDED', item: after, revision }, signal)
     // The last state that the client could see, under the version at which it went away.
-    else if (wasSelected) await this.#send({ type: 'DELETED', item: before, revision }, signal)
+    else if (wasSelected) await this.#client.send({ type: 'DELETED', item: before, revision }, signal)
   }
 
-  async #send(event: ItemEvent, signal: AbortSignal): Promise<void> {
-    const { queue } = this.#parts
-    if (queue.isFull) await queue.room(signal)
-    if (signal.aborted) return
-    const frame = this.#frame(event)
-    queue.push(frame instanceof Promise ? await this.#patiently(frame, event, signal) : frame)
-    this.#isFirst = false
-  }
-
-  #frame(event: ItemEvent): Buffer | Promise<Buffer> {
-    const { clock, frames, caller, output } = this.#parts
-    // Others may need the same frame: it is made to the end, whether this watcher stays or not.
-    const asker = { caller, signal: neverAborted }
-    return frames.frame(event, { ...output, nowMs: clock.nowMs() }, this.#isFirst, asker)
-  }
-
-  /** The frame of an event, asked for again while the threads for heavy work have no place: a watch can wait. */
-  async #patiently(first: Promise<Buffer>, event: ItemEvent, signal: AbortSignal): Promise<Buffer> {
-    for (let frame: Buffer | Promise<Buffer> = first; ; frame = this.#frame(event)) {
-      try {
-        return await frame
-      } catch (error) {
-        if (!isTooManyRequests(error)) throw error
-        await this.#parts.clock.sleep(BUSY_RETRY_MS, signal)
-      }
-    }
-  }
-
-  /** Says how far the client has come, never more: it will resume from there. */
-  #bookmark(metadata: object, revision = this.#reachedRevision()): void {
-    const { queue, output } = this.#parts
-    if (revision === undefined) return
-    const object = {
-      kind: output.resource.kind,
-      apiVersion: output.resource.apiVersion,
-      metadata: { resourceVersion: String(revision), ...metadata },
-    } as KubeObject
-    queue.push(encodedFrame('BOOKMARK', object, output))
-  }
-
-  #reachedRevision(): number | undefined {
-    const { collection } = this.#parts
-    return this.#isUpToDate ? collection.revision : this.#toldRevision
+  #bookmark(): void {
+    const revision = this.#isUpToDate ? this.#parts.collection.revision : this.#toldRevision
+    if (revision !== undefined) this.#client.bookmark(revision)
   }
 
   #bookmarkNowAndThen(): () => void {
@@ -220,27 +158,12 @@ export class Watch {
     const again = (): void => {
       cancel = this.#parts.clock.schedule(BOOKMARK_INTERVAL_MS, () => {
         again()
-        this.#bookmark({})
+        this.#bookmark()
       })
     }
     again()
     return () => cancel()
   }
-
-  #errorFrame(error: unknown): Buffer {
-    const known =
-      error instanceof CompactedError
-        ? resourceExpired(
-            `too old resource version: ${this.#parts.options.resourceVersion} (${error.compactedRevision})`,
-          )
-        : error
-    return encodedFrame('ERROR', toHttp(known).status as unknown as KubeObject, this.#parts.output)
-  }
-}
-
-/** What a client is told of in a frame of its watch. */
-function isExpected(error: unknown): boolean {
-  return [ApiError, CompactedError, FutureRevisionError, StoreUnavailableError].some((kind) => error instanceof kind)
 }
 
 function watchTimeoutMs(seconds: number | undefined): number {

@@ -3,6 +3,7 @@
  * out here, with the refusals that need no machine; going there is the connector's part.
  */
 
+import { integerParameter } from '../../../kube/collection/query-values.ts'
 import type { KubeObject } from '../../../kube/objects.ts'
 import type { ResourceRequest } from '../../../kube/request-info.ts'
 import type { RequestQuery } from '../../../kube/request-query.ts'
@@ -14,7 +15,6 @@ import { NOT_NEGATIVE } from '../../kinds/checks.ts'
 import { struct, structs, text } from '../../kinds/fields.ts'
 import { builtIn } from '../../objects/resource.ts'
 import type { RequestContext } from '../../request/handler.ts'
-import { integerParameter } from '../../../kube/collection/query-values.ts'
 import { kubeletQuery } from './kubelet-query.ts'
 import { type Destination, noWayTo } from './node-connector.ts'
 import type { SubresourceParts } from './parts.ts'
