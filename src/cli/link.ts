@@ -82,7 +82,7 @@ function afterOf({ after = '0s' }: { readonly after?: string }): string {
 
 function delayOf({ delay = '0s' }: { readonly delay?: string }): string {
   const delayMs = readValue(duration, delay, '--delay')
-  if (delayMs > MAX_CABLE_DELAY_MS) throw new UsageError(`--delay: at most ${duration.toPlain(MAX_CABLE_DELAY_MS)}`)
+  if (delayMs > MAX_CABLE_DELAY_MS) throw new UsageError(`--delay: at most ${MAX_CABLE_DELAY_MS / 1000}s`)
   return String(delayMs)
 }
 
@@ -103,7 +103,7 @@ function sentence({ node, cable, delayMs, next }: CableEntry): string {
 const wordOf = { whole: 'restored', cut: 'cut' } as const
 
 function delayed(delayMs: number): string {
-  return delayMs === 0 ? '' : `, with a delay of ${duration.toPlain(delayMs)} each way`
+  return delayMs === 0 ? '' : `, with a delay of ${delayMs}ms each way`
 }
 
 async function show(
@@ -124,8 +124,8 @@ async function show(
 const columns = ['node', 'cable', 'since', 'delay', 'link', 'next'] as const
 
 function flat({ delayMs, next, ...rest }: CableEntry) {
-  const change = next && `${next.cable} at ${next.at}${next.delayMs === 0 ? '' : `, ${duration.toPlain(next.delayMs)}`}`
-  return { ...rest, delay: duration.toPlain(delayMs), next: change }
+  const change = next && `${next.cable} at ${next.at}${next.delayMs === 0 ? '' : `, ${next.delayMs}ms`}`
+  return { ...rest, delay: `${delayMs}ms`, next: change }
 }
 
 function notUp(dataDir: string): CommandError {
