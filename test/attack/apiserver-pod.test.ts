@@ -1,9 +1,9 @@
 /** A pod with the token of an ordinary ServiceAccount against the control plane: rights it was not given, tokens that are none. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../src/kube/index.ts'
+import { forgedTokens, type KnownKey } from '../worlds/forged-tokens.ts'
 import { ACCOUNT_ATTACKS, ACCOUNT_TOKEN_PATH, ACCOUNT_WORLD } from './account-attacks.ts'
 import { type AttackedServer, attackedServer } from './apiserver-world.ts'
-import { forgedTokens, type KnownKey } from './forged-tokens.ts'
 import { type Attack, TEAM } from './node-attack.ts'
 
 const whoAmI = '/apis/authentication.k8s.io/v1/selfsubjectreviews'

@@ -40,7 +40,7 @@ describe('causeway link', () => {
     await linkIs('up')
     expect(await link('cut', 'edge-1')).toEqual({ code: 0, stdout: 'edge-1: cut\n', stderr: '' })
     expect(await entries()).toMatchObject([
-      { node: 'edge-1', cable: 'cut', delay: '0s' },
+      { node: 'edge-1', cable: 'cut', delay: '0ms' },
       { node: 'edge-2', cable: 'whole', link: 'up' },
     ])
     await vi.waitFor(async () => expect((await entries())[0]?.link).not.toBe('up'), patience)
@@ -69,12 +69,10 @@ describe('causeway link', () => {
   it('says what to do where no "up" runs, and what a flag has to be', async () => {
     const nobody = await link('cut', 'edge-1')
     expect(nobody.code).toBe(1)
-    expect(nobody.stderr).toMatch(/^error: no running process uses the data folder .*name its folder with --data-dir\n$/)
-    for (const wrong of [
-      ['cut', 'edge-1', '--after', 'soon'],
-      ['restore', 'edge-1', '--delay', '1h'],
-      ['cut'],
-    ])
+    expect(nobody.stderr).toMatch(
+      /^error: no running process uses the data folder .*name its folder with --data-dir\n$/,
+    )
+    for (const wrong of [['cut', 'edge-1', '--after', 'soon'], ['restore', 'edge-1', '--delay', '1h'], ['cut']])
       expect((await link(...wrong)).code).toBe(2)
   })
 })

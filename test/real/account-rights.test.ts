@@ -1,8 +1,8 @@
 /** A pod with the token of its account against both servers, and tokens that are none. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { ACCOUNT_ATTACKS, ACCOUNT_TOKEN_PATH, ACCOUNT_WORLD } from '../attack/account-attacks.ts'
-import { forgedTokens, type KnownKey } from '../attack/forged-tokens.ts'
 import { TEAM } from '../attack/node-attack.ts'
+import { forgedTokens, type KnownKey } from '../worlds/forged-tokens.ts'
 import { describeReal } from './harness.ts'
 import { differencesOf } from './twin-attacks.ts'
 import { startTwins, type TwinName, type Twins } from './twins.ts'
