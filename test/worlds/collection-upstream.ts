@@ -3,7 +3,6 @@
  * Its lists and watches follow the rules of the real one as far as clients can see them.
  */
 import { PassThrough, Readable } from 'node:stream'
-import { ReadableSource } from '../../src/http/body/readable-source.ts'
 import {
   type HeaderPairs,
   type UpstreamAnswer,
@@ -15,6 +14,7 @@ import { encodeProtobuf } from '../../src/kube/codec/object-codec.ts'
 import { DOCUMENT_FORMATS, type DocumentFormat } from '../../src/kube/document-format.ts'
 import type { KubeObject, WatchEventType } from '../../src/kube/objects.ts'
 import { parseQuery, type RequestQuery } from '../../src/kube/request-query.ts'
+import { sourceOf } from './byte-sources.ts'
 
 interface Event {
   readonly revision: number
@@ -213,5 +213,5 @@ function statusAnswer(code: number, reason: string, message = reason, cause = ''
 }
 
 function answerOf(status: number, type: string, body: Readable): UpstreamAnswer {
-  return { status, headers: [['content-type', type]], body: new ReadableSource(body, { broken: (error) => error ?? new Error('cut') }), trailers: () => [] }
+  return { status, headers: [['content-type', type]], body: sourceOf(body), trailers: () => [] }
 }

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
+import { sourceOf } from '../../../../test/worlds/byte-sources.ts'
 import { ManualClock } from '../../../runtime/clock.ts'
 import type { UpstreamRequest } from '../../upstream/upstream.ts'
 import { createFetchDocument, DOCUMENT_TIMEOUT_MS } from './fetch-document.ts'
@@ -11,7 +12,7 @@ function world(answer: (request: UpstreamRequest) => Promise<Readable>, token: s
   const requests: UpstreamRequest[] = []
   const request = async (asked: UpstreamRequest) => {
     requests.push(asked)
-    return { status: 200, headers: [], body: await answer(asked), trailers: () => [] }
+    return { status: 200, headers: [], body: sourceOf(await answer(asked)), trailers: () => [] }
   }
   return { clock, requests, fetch: createFetchDocument({ upstream: { request }, token: () => token, clock }) }
 }

@@ -1,5 +1,7 @@
 /** Documents of the API server, asked for under whatever credential of this node may read them. */
-import type { Readable } from 'node:stream'
+import type { ByteSource } from '../../../http/body/byte-source.ts'
+import { readBody } from '../../../http/body/request-body.ts'
+import { BodyTooLargeError } from '../../../http/server/exchange.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { PoolName, Upstream } from '../../upstream/upstream.ts'
 import type { FetchDocument } from './signing-keys.ts'
@@ -43,14 +45,11 @@ export function createFetchDocument({ upstream, token: tokenOf, clock }: FetchDo
   }
 }
 
-async function readText(body: Readable, target: string, limitBytes: number): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    // Leaving the loop destroys the body.
-    if (bytes > limitBytes) throw new Error(`${target} is longer than ${limitBytes} bytes`)
-    chunks.push(chunk)
+async function readText(body: ByteSource, target: string, limitBytes: number): Promise<string> {
+  try {
+    return (await readBody(body, undefined, limitBytes)).toString('utf8')
+  } catch (error) {
+    if (!(error instanceof BodyTooLargeError)) throw error
+    throw new Error(`${target} is longer than ${limitBytes} bytes`, { cause: error })
   }
-  return Buffer.concat(chunks).toString('utf8')
 }
