@@ -63,6 +63,7 @@ function onKernelSocket(
   const tls = holdReading(socket)
   const poll = new SocketPoll({
     fd: () => handle.fd,
+    address: raw.remoteAddress ?? '',
     onBytes: (bytes) => watch.take(bytes),
     onEnd: () => watch.end(),
     onError: (error) => void socket.destroy(error),

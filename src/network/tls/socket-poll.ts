@@ -1,10 +1,12 @@
 /**
  * Reads from a connection of the kernel that nobody else reads from, by asking again and again: for the few moments of a
  * handshake, in which the bytes must not go where Node would send them. Each pause is half of what has been waited for so
- * far, so that it adds at most that to the time of a round trip.
+ * far, so that it adds at most that to the time of a round trip. A peer that takes its time, or sends its bytes one by one, is asked
+ * after in a line with all others of that kind.
  */
 import { readSync } from 'node:fs'
 import { systemClock } from '../../runtime/clock.ts'
+import { AskingLine } from './asking-line.ts'
 
 /** Bytes of one read, as many as Node itself reads at once. */
 const READ_BYTES = 64 * 1024
@@ -15,10 +17,17 @@ const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES)
 export const HANDSHAKE_POLL_MIN_MS = 1
 /** The longest: whoever has not answered for seconds is no more in a hurry. */
 export const HANDSHAKE_POLL_MAX_MS = 500
+/** How often one handshake is asked after before it goes to the line: for a second of silence, or two answers of a far peer. */
+export const HANDSHAKE_EAGER_ASKS = 16
+
+/** By the clock that the kernel goes by, whatever others go by. */
+const line = new AskingLine(systemClock)
 
 export interface SocketPollOptions {
   /** The number of the connection, negative once it is closed: another one may have it then. */
   readonly fd: () => number
+  /** Of the peer. */
+  readonly address: string
   /** The bytes are only there until this returns. */
   readonly onBytes: (bytes: Buffer) => void
   readonly onEnd: () => void
@@ -28,8 +37,10 @@ export interface SocketPollOptions {
 export class SocketPoll {
   readonly #options: SocketPollOptions
   #waitedMs = 0
+  #asks = 0
   /** The present one; when another ends, that means nothing any more. */
   #pause: object | undefined
+  #leaveLine = (): void => {}
   #isStopped = false
 
   constructor(options: SocketPollOptions) {
@@ -42,18 +53,24 @@ export class SocketPoll {
     const pauseMs = Math.min(HANDSHAKE_POLL_MAX_MS, HANDSHAKE_POLL_MIN_MS + this.#waitedMs / 2)
     const pause = {}
     this.#pause = pause
-    const goOn = (): void => {
+    const ask = (): void => {
       if (this.#pause !== pause) return
       this.#pause = undefined
       this.#waitedMs += pauseMs
       this.#ask()
     }
-    // Whatever clock others go by: the kernel goes by this one. A process waits for its handshakes as for all it reads.
+    const goOn = (): void => {
+      if (this.#pause !== pause) return
+      if (this.#asks < HANDSHAKE_EAGER_ASKS) ask()
+      else this.#leaveLine = line.enter(this.#options.address, ask)
+    }
+    // A process waits for its handshakes as for all it reads.
     void systemClock.sleep(pauseMs).then(goOn)
   }
 
   pause(): void {
     this.#pause = undefined
+    this.#leaveLine()
   }
 
   /** Nothing is read any more. */
@@ -66,6 +83,7 @@ export class SocketPoll {
     const { onBytes, onEnd, onError } = this.#options
     const fd = this.#options.fd()
     if (fd < 0) return
+    this.#asks += 1
     const read = tryRead(fd)
     if (read instanceof Error) onError(read)
     else if (read === 0) onEnd()
