@@ -24,6 +24,7 @@ export const slowFiles: readonly string[] = [
   'test/stall/attacks.test.ts',
   'test/stall/crowds.test.ts',
   'test/stall/floods.test.ts',
+  'test/stall/pieces.test.ts',
   'test/stall/policy.test.ts',
   'test/stall/reads.test.ts',
   'test/stall/state.test.ts',

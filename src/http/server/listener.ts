@@ -29,6 +29,7 @@ import {
   MAX_REQUEST_HEADERS,
   TCP_KEEPALIVE_MS,
 } from './limits.ts'
+import { parseInTurns } from './parsed-in-turns.ts'
 import { ServingOrder } from './serving-order.ts'
 import { type UnsentAccount, UnsentAnswers } from './unsent-answers.ts'
 
@@ -132,6 +133,7 @@ export class Listener implements Part {
       if (raw.destroyed) return
       this.#secure(raw, (socket) => {
         for (const serve of serveHttp1) serve.call(server, socket)
+        parseInTurns(socket)
       })
     })
     server.on('drop', () => connectionRefused())

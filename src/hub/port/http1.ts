@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { parseInTurns } from '../../http/server/parsed-in-turns.ts'
 import { Refusal } from '../refusal.ts'
 import type { ConnectionHandler, HubConnection, OpenConnection } from './connection.ts'
 import { headRefusal } from './head-refusal.ts'
@@ -30,6 +31,7 @@ export function createHttp1(settings: HttpSettings): ConnectionHandler {
     states.set(socket, state)
     socket.once('close', cancelHeadLimit)
     server.emit('connection', socket)
+    parseInTurns(socket)
     return { drain: () => drain(state) }
   }
 }

@@ -9,6 +9,7 @@ import { EventEmitter } from 'node:events'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
+import { deliverInTurns } from './delivery.ts'
 import { type HandshakePath, HandshakeWatch, type HandshakeWatchOptions, type PeerSide } from './handshake-watch.ts'
 import { SocketPoll } from './socket-poll.ts'
 
@@ -31,6 +32,8 @@ interface ConnectionHandle {
 
 /** What is used here of the handle that Node has for TLS on a connection. */
 interface TlsHandle {
+  /** Whether Node wants it to read: it begins by itself to do so where it does not yet, and fails where that was done for it. */
+  readonly reading: boolean
   readStart(): number
   receive(bytes: Buffer): void
 }
@@ -38,9 +41,10 @@ interface TlsHandle {
 /** `early` was read from the carrier already. The carrier is the TLS socket's from here on and ends with it. */
 export function guardedTls(carrier: Duplex, options: GuardOptions, early?: Buffer): TLSSocket {
   const handle = handleOf(carrier)
-  return handle === undefined
-    ? onStream(carrier, options, early)
-    : onKernelSocket(carrier as Socket, handle, options, early)
+  const socket =
+    handle === undefined ? onStream(carrier, options, early) : onKernelSocket(carrier as Socket, handle, options, early)
+  deliverInTurns(socket)
+  return socket
 }
 
 /** The handle of a connection of the kernel, if the carrier is one. */
@@ -94,7 +98,7 @@ function holdReading(socket: TLSSocket): { feed(bytes: Buffer): void; letRead():
     feed: (bytes) => withHandle[HANDLE]?.receive(bytes),
     letRead: () => {
       handle.readStart = readStart
-      if (withHandle[HANDLE] !== null) readStart()
+      if (withHandle[HANDLE]?.reading === true) readStart()
     },
   }
 }
