@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { expectShortTurns, expectShortTurnsDuring, recordedTurn } from './limit.ts'
 import { MeteredServer } from './metered-server.ts'
@@ -90,4 +91,39 @@ it.each([
   const path = '/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=3'
   await expectShortTurns(server, `${name}, what follows`, { method: 'GET', path })
   watches.close()
+})
+
+it('watches of four hundred new tokens that are opened at once stall nobody', async () => {
+  const name = 'watches of four hundred new tokens'
+  const post = (path: string, body: object) => server.ask({ method: 'POST', path, body: JSON.stringify(body) })
+  const accounts = '/api/v1/namespaces/watched/serviceaccounts'
+  await post(accounts, { metadata: { name: 'new' } })
+  const subjects = [{ kind: 'ServiceAccount', name: 'new', namespace: 'watched' }]
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' }
+  await post('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', { metadata: { name: 'new' }, roleRef, subjects })
+  const newTokens = async (): Promise<string[]> => {
+    const tokens: string[] = []
+    while (tokens.length < 400) {
+      const { answer } = await post(`${accounts}/new/token`, { spec: {} })
+      tokens.push((JSON.parse(answer) as { status: { token: string } }).status.token)
+    }
+    return tokens
+  }
+  const batches = [await newTokens(), await newTokens(), await newTokens()]
+  const path = `${maps}?watch=true&labelSelector=${many(1_000, (index) => `!x${index}`).join()}`
+  const { longestTurnMs } = await expectShortTurnsDuring(server, name, async () => {
+    const [{ session: first }, { session: second }] = [await server.session(), await server.session()]
+    const tokens = batches.pop() ?? []
+    const opened = tokens.map(async (token, index) => {
+      const stream = (index % 2 === 0 ? first : second).request({ ':path': path, authorization: `Bearer ${token}` })
+      const [head] = await once(
+        stream.on('error', () => {}),
+        'response',
+      )
+      return Number(head[':status'])
+    })
+    expect(new Set(await Promise.all(opened))).toEqual(new Set([200]))
+    for (const session of [first, second]) session.destroy()
+  })
+  record({ [name]: { requestBytes: path.length, status: 200, longestTurnMs } })
 })

@@ -21,6 +21,8 @@ const spentHeaders = ['authorization', 'x-remote-user', 'x-remote-group', 'x-rem
 export function withAuthentication(options: AuthenticationOptions): Filter {
   return (next) => async (context) => {
     context.user = await identify(context, options)
+    // Checks of tokens end on other threads, many of them in one turn, in which all of their requests would go on.
+    await context.turn()
     options.attempted('success', context.user.name)
     for (const name of [...context.exchange.headers.names()]) {
       if (spentHeaders.includes(name) || name.startsWith('x-remote-extra-')) context.exchange.headers.remove(name)
