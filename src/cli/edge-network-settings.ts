@@ -1,5 +1,5 @@
 /** What the settings of an edge mean for its links and for what passes over them. */
-import { readFileSync } from 'node:fs'
+
 import type { EdgeNetworkSettings } from '../edge/compose.ts'
 import type { EndpointSettings } from '../edge/compose-endpoint.ts'
 import { DestinationRuleError, parseDestinationRules } from '../edge/destinations/destination-rule.ts'
@@ -7,6 +7,7 @@ import { FilterNameError, type FilterSettings, readDisabledFilters } from '../ed
 import { ForwardSpecError, parseForwards } from '../edge/forwards/forward-spec.ts'
 import { BindAddressError, parseBindAddress } from '../edge/network/bind-address.ts'
 import { parseEndpointAddresses } from '../edge/network/endpoint-addresses.ts'
+import { readRegularFile } from '../runtime/files/regular-file.ts'
 import { ProxySettingsError, parseProxySettings } from '../tunnel/carriers/proxy-settings.ts'
 import type { EdgeConfig } from './config/edge.ts'
 import type { CommandContext } from './context.ts'
@@ -58,7 +59,7 @@ export function filterSettings({ disabledResourceFilters }: EdgeConfig): FilterS
 function outerCaOf({ outerCa }: EdgeConfig): { readonly outerCa?: string } {
   if (outerCa === undefined) return {}
   try {
-    return { outerCa: readFileSync(outerCa, 'utf8') }
+    return { outerCa: readRegularFile(outerCa).toString('utf8') }
   } catch (error) {
     throw new UsageError(`--outer-ca: ${(error as Error).message}`, { cause: error })
   }

@@ -1,11 +1,12 @@
 /** What the settings of a hub mean for the bytes that pass through it. */
-import { readFileSync } from 'node:fs'
+
 import type { FrontPlace, NetworkSettings } from '../hub/compose-network.ts'
 import { parseTargetRule, TargetRuleError } from '../hub/targets/target-rule.ts'
 import { type Certificate, readCertificates } from '../identity/certificate.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import { parseLabelSelector } from '../kube/selectors/label.ts'
 import { type HostPort, hostPortOfUrl, parseHostPort } from '../network/host-port.ts'
+import { readRegularFile } from '../runtime/files/regular-file.ts'
 import type { ClusterConfig } from './config/hub.ts'
 import { readValue } from './config/read-value.ts'
 import { listenAddress } from './config/values.ts'
@@ -108,7 +109,7 @@ function readFront(text: string, flag: string, config: ClusterConfig): FrontPlac
 
 function readCas(file: string): readonly Certificate[] {
   try {
-    return readCertificates(readFileSync(file), file)
+    return readCertificates(readRegularFile(file), file)
   } catch (error) {
     throw new UsageError(`--front-client-ca: ${(error as Error).message}`, { cause: error })
   }

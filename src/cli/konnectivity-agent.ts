@@ -4,7 +4,6 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { createDestinations } from '../edge/destinations/destinations.ts'
 import { KonnectivityAgent } from '../edge/konnectivity/konnectivity-agent.ts'
@@ -13,6 +12,7 @@ import { formatAddress } from '../network/listen.ts'
 import { ControlSocket } from '../process/control-socket.ts'
 import { HealthServer } from '../process/health-server.ts'
 import { SafetyNet } from '../process/safety-net.ts'
+import { readRegularFile } from '../runtime/files/regular-file.ts'
 import { systemRandom } from '../runtime/random.ts'
 import { HealthChecks } from '../telemetry/health.ts'
 import { componentLogger } from '../telemetry/logger.ts'
@@ -115,9 +115,9 @@ function checkedSettings(config: EdgeConfig) {
 function readTls({ ca, certificate, key }: AgentFiles) {
   try {
     return {
-      caPem: readFileSync(ca, 'utf8'),
-      certificatePem: readFileSync(certificate, 'utf8'),
-      privateKeyPem: readFileSync(key, 'utf8'),
+      caPem: readRegularFile(ca).toString('utf8'),
+      certificatePem: readRegularFile(certificate).toString('utf8'),
+      privateKeyPem: readRegularFile(key).toString('utf8'),
     }
   } catch (error) {
     throw new CommandError(`cannot read the certificates of the agent: ${(error as Error).message}`, { cause: error })

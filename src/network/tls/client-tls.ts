@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { connect, type TLSSocket } from 'node:tls'
 import { TLS_CONTEXT } from './context-options.ts'
 import { guardedTls } from './guarded-socket.ts'
+import { readableTlsError } from './tls-error.ts'
 
 /** In PEM. */
 export interface ClientPair {
@@ -87,7 +88,9 @@ function secured(socket: TLSSocket, signal: AbortSignal): Promise<void> {
     const onClose = (): void => settle(() => reject(new Error('the connection was closed during the TLS handshake')))
     const onError = (error: Error): void => {
       const reason = socket.authorizationError as unknown
-      settle(() => reject(typeof reason === 'string' ? new UntrustedServerError(reason, error) : error))
+      settle(() =>
+        reject(typeof reason === 'string' ? new UntrustedServerError(reason, error) : readableTlsError(error)),
+      )
     }
     signal.addEventListener('abort', onAbort, { once: true })
     socket.once('close', onClose).once('error', onError)

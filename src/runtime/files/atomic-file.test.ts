@@ -129,9 +129,12 @@ describe('readFileBounded', () => {
     expect(await readFileBounded(path)).toEqual(Buffer.alloc(0))
   })
 
-  it('does not read more than its limit, be the file endless', async () => {
-    await expect(readFileBounded('/dev/zero')).rejects.toMatchObject({ code: 'too-large' })
-    expect((await diskOperations.read('/dev/zero', MAX_FILE_BYTES))?.length).toBe(MAX_FILE_BYTES + 1)
+  it('does not read more than its limit, nor what has no end', async () => {
+    const large = join(folder, 'large')
+    writeFileSync(large, Buffer.alloc(MAX_FILE_BYTES + 10))
+    await expect(readFileBounded(large)).rejects.toMatchObject({ code: 'too-large' })
+    expect((await diskOperations.read(large, MAX_FILE_BYTES))?.length).toBe(MAX_FILE_BYTES + 1)
+    await expect(readFileBounded('/dev/zero')).rejects.toMatchObject({ code: 'unreadable-file' })
   })
 
   it('tells a folder from a file', async () => {

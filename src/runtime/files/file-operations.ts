@@ -1,6 +1,7 @@
 /** The few file operations that durable writing is made of, as an interface, so that tests can fail between any two. */
 import { constants } from 'node:fs'
 import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises'
+import { checkIsFile, READ_WITHOUT_WAITING } from './regular-file.ts'
 
 export interface NewFile {
   write(bytes: Uint8Array): Promise<void>
@@ -18,7 +19,7 @@ export interface FileOperations {
   remove(path: string): Promise<void>
   /** Returns when the names in the folder have reached the disk. */
   syncFolder(path: string): Promise<void>
-  /** At most `maxBytes + 1` bytes of the file; `undefined` if there is none. */
+  /** At most `maxBytes + 1` bytes of the file; `undefined` if there is none. Fails on what is no regular file. */
   read(path: string, maxBytes: number): Promise<Buffer | undefined>
   /** The names in the folder. */
   list(path: string): Promise<string[]>
@@ -59,6 +60,7 @@ async function read(path: string, maxBytes: number): Promise<Buffer | undefined>
   const handle = await openExisting(path)
   if (handle === undefined) return undefined
   try {
+    checkIsFile(await handle.stat())
     const chunks: Buffer[] = []
     let total = 0
     while (total <= maxBytes) {
@@ -76,7 +78,7 @@ async function read(path: string, maxBytes: number): Promise<Buffer | undefined>
 
 async function openExisting(path: string): Promise<FileHandle | undefined> {
   try {
-    return await open(path, constants.O_RDONLY)
+    return await open(path, READ_WITHOUT_WAITING)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
