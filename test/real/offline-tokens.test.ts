@@ -2,7 +2,6 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { Readable } from 'node:stream'
 import { json } from 'node:stream/consumers'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -16,8 +15,10 @@ import { SeenTokens } from '../../src/edge/readers/offline-tokens/seen-tokens.ts
 import { SigningKeys } from '../../src/edge/readers/offline-tokens/signing-keys.ts'
 import { SteadyTime } from '../../src/edge/readers/steady-time.ts'
 import { PooledUpstream } from '../../src/edge/upstream/pooled-upstream.ts'
+import { BytesSource } from '../../src/http/body/bytes-source.ts'
 import { readCertificates } from '../../src/identity/certificate.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { streamOf } from '../worlds/byte-sources.ts'
 import { KeptBytes } from '../worlds/kept-bytes.ts'
 import { loudNet } from '../worlds/loud-net.ts'
 import { upstreamRequest } from '../worlds/upstream-world.ts'
@@ -94,10 +95,10 @@ describeReal('tokens without the API server', () => {
           ['authorization', `Bearer ${token}`],
           ['content-type', 'application/json'],
         ],
-        body: Readable.from([Buffer.from(review)]),
+        body: new BytesSource(Buffer.from(review)),
       }),
     )
-    const { status } = (await json(answer.body)) as { status: { userInfo?: Reviewed } }
+    const { status } = (await json(streamOf(answer.body))) as { status: { userInfo?: Reviewed } }
     return status.userInfo
   }
 
