@@ -13,7 +13,7 @@ import { type Health, unhealthy } from '../telemetry/health.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import { NodeCertificates, type NodeCertificatesStatus } from './certificates/node-certificates.ts'
 import { composeGuides, type GuideStatus } from './compose-guides.ts'
-import { composeReplica } from './compose-replica.ts'
+import { composeReplica, type ReplicaSettings } from './compose-replica.ts'
 import { Endpoint, type EndpointStatus } from './endpoint/endpoint.ts'
 import type { FilterEndpoint } from './filters/filter.ts'
 import { createFilterMetrics } from './filters/filter-metrics.ts'
@@ -37,6 +37,7 @@ export interface EndpointSettings {
   /** Whether to lead the cluster's own address of the API server to the endpoint. */
   readonly nat: boolean
   readonly filters: FilterSettings
+  readonly replica?: ReplicaSettings | undefined
 }
 
 /** How an edge knows the API server: learnt at joining, or brought. */
@@ -109,21 +110,6 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
     net,
     registry,
   })
-  const {
-    replica,
-    readers,
-    parts: replicaParts,
-  } = composeReplica({
-    node: options.node,
-    upstream,
-    links,
-    hasNodePair: () => certificates.client() !== undefined,
-    clock,
-    random: options.random,
-    logger,
-    net,
-    registry,
-  })
   const served = (): FilterEndpoint | undefined => openAt(endpoint, settings.addresses[0])
   const guides = composeGuides({
     node: options.node,
@@ -140,6 +126,17 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
     random: options.random,
     logger,
     registry,
+  })
+  const {
+    replica,
+    readers,
+    parts: replicaParts,
+  } = composeReplica({
+    ...options,
+    settings: settings.replica,
+    upstream,
+    hasNodePair: () => certificates.client() !== undefined,
+    kubeProxyToken: guides.kubeProxyToken,
   })
   const { filters, viewFile } = composeFilters(options, served, guides.hubNamespace)
   const ports: Part = {

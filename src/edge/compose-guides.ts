@@ -46,6 +46,8 @@ export interface Guides {
   readonly status: () => GuideStatus
   /** Whether the token file of kube-proxy is good, where one is kept. */
   readonly tokenHealth: () => Health
+  /** The token of kube-proxy, where one is kept. */
+  readonly kubeProxyToken: () => string | undefined
   /** Where the hub keeps the account of kube-proxy; `undefined` while no token of it is kept. */
   readonly hubNamespace: () => string | undefined
   /** To be called when the API server does not take the token with this hash. */
@@ -62,6 +64,7 @@ export function composeGuides(options: GuideOptions): Guides {
     parts: [kubeconfigs, token, nat].filter((part) => part !== undefined),
     status: () => ({ kubeProxyToken: token?.status, nat: nat?.status }),
     tokenHealth: () => token?.health() ?? HEALTHY,
+    kubeProxyToken: () => token?.token,
     hubNamespace: () => token?.namespace,
     rejected: (tokenHash) => token?.rejected(tokenHash),
     opened: () => {

@@ -1,13 +1,18 @@
 /**
- * The replica of this edge, put together: whether the API server can be reached, the feeds, who may read them, and what joins
- * them.
+ * The replica of this edge, put together: whether the API server can be reached, the feeds, who may read them, what is kept of
+ * all this on disk, and what joins them.
  */
 import type { Registry } from 'prom-client'
 import type { Part } from '../process/lifecycle.ts'
 import type { SafetyNet } from '../process/safety-net.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
+import { composeReaders } from './compose-readers.ts'
+import type { Feed } from './feeds/feed.ts'
 import { Feeds } from './feeds/feeds.ts'
+import { DiskKeeping } from './keeping/disk-keeping.ts'
+import { createKeepingMetrics } from './keeping/keeping-metrics.ts'
+import type { Keeping } from './keeping/kept.ts'
 import { createProbe } from './reach/probe.ts'
 import { Reach, type ReachLink } from './reach/reach.ts'
 import { AccessReviews } from './readers/access-reviews.ts'
@@ -20,16 +25,27 @@ import { OfflineReads } from './replica/offline-reads.ts'
 import { OnlineReads } from './replica/online-reads.ts'
 import { PassingAnswers } from './replica/passing-answers.ts'
 import { Replica } from './replica/replica.ts'
+import { presentFeed, ReplicaKeeping } from './replica/replica-keeping.ts'
 import { TokenAnswers } from './replica/token-answers.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
+export interface ReplicaSettings {
+  readonly policy?: FeedPolicy
+  /** A key from outside for what is kept of Secrets and tokens. */
+  readonly keyFile?: string | undefined
+  /** How long an expired token that was seen here is good for while offline. */
+  readonly tokenGraceMs?: number | undefined
+}
+
 export interface ComposeReplicaOptions {
   readonly node: string
+  readonly dataDir: string
+  readonly settings?: ReplicaSettings | undefined
   readonly upstream: Upstream
   readonly links: ReachLink & { readonly shortestRttMs: number | undefined }
   /** Whether the node has a certificate to ask the API server with. */
   readonly hasNodePair: () => boolean
-  readonly policy?: FeedPolicy
+  readonly kubeProxyToken: () => string | undefined
   readonly clock: Clock
   /** Draws from [0, 1). */
   readonly random: () => number
@@ -45,45 +61,89 @@ export interface EdgeReplica {
   readonly readers: Readers
   readonly feeds: Feeds
   readonly reach: Reach
+  readonly keeping: Keeping
 }
 
 export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
-  const { node, upstream, links, hasNodePair, policy = USUAL_FEED_POLICY, clock, random, net, registry } = options
+  const { upstream, settings = {}, clock, random, registry } = options
+  const { policy = USUAL_FEED_POLICY } = settings
   const logger = componentLogger(options.logger, 'edge/replica')
-  const pool = (): 'node' | 'open' => (hasNodePair() ? 'node' : 'open')
-  const reach = new Reach({
-    link: links,
-    probe: createProbe({ upstream, pool, rttMs: () => links.shortestRttMs, clock }),
+  const reach = composeReach(options)
+  const keeping: DiskKeeping = new DiskKeeping({
+    dataDir: options.dataDir,
+    keyFile: settings.keyFile,
+    clock,
+    logger: componentLogger(options.logger, 'edge/keeping'),
+    metrics: createKeepingMetrics(registry, () => keeping.status),
+    presentFeed: (key) => presentFeed(feeds, key),
+  })
+  const kept = new ReplicaKeeping({ keeping, logger })
+  const offlineReaders = composeReaders({
+    upstream,
+    token: options.kubeProxyToken,
+    state: (name) => kept.state(name),
+    graceMs: settings.tokenGraceMs,
     clock,
     random,
-    logger: options.logger,
-    net,
-    registry,
+    logger: componentLogger(options.logger, 'edge/readers'),
   })
-  const feeds = new Feeds({ upstream, clock, random, logger })
+  const feeds = new Feeds({
+    upstream,
+    clock,
+    random,
+    logger,
+    moved: (feed, changes) => {
+      kept.feedMoved(feed, changes)
+      if (isOfPods(feed))
+        for (const { type, object } of changes)
+          if (type === 'deleted') offlineReaders.podDeleted(object.metadata.uid ?? '')
+    },
+    dropped: (feed) => kept.feedDropped(feed),
+  })
   const ended = new AbortController()
   const reviewing = { upstream, clock, signal: ended.signal }
+  const verdicts = new Verdicts({ changed: (key, verdict) => kept.verdictChanged(key, verdict) })
   const readers = new Readers({
-    node,
+    node: options.node,
     reviews: new TokenReviews(reviewing),
     access: new AccessReviews(reviewing),
-    verdicts: new Verdicts(),
+    verdicts,
+    accepted: (token) => offlineReaders.accepted(token),
+    rejected: (token) => offlineReaders.rejected(token),
+    recognise: (token) => offlineReaders.recognise(token),
   })
-  const documents = new Documents()
-  const tokens = new TokenAnswers({ isPodThere: (uid) => isPodThere(feeds, uid) })
+  const documents = new Documents({ changed: (key, document) => kept.documentChanged(key, document) })
+  const tokens = new TokenAnswers({
+    isPodThere: (uid) => isPodThere(feeds, uid),
+    issued: (token) => offlineReaders.accepted(token),
+    changed: (key, answer) => kept.tokenChanged(key, answer),
+  })
   const shared = { feeds, readers, policy, clock, random }
   const replica = new Replica({
     reach,
     clock,
-    online: new OnlineReads({ ...shared, passing: new PassingAnswers(feeds, logger) }),
+    online: new OnlineReads({ ...shared, passing: new PassingAnswers(feeds, clock, logger) }),
     offline: new OfflineReads({ ...shared, documents, offlineSinceMs: () => reach.now.sinceMs }),
     documents,
     tokens,
+    told: (date) => offlineReaders.told(date),
   })
+  const keepingPart: Part = {
+    name: 'keeping',
+    start: async () => {
+      await kept.restore({ feeds, verdicts, documents, tokens })
+      return { stop: () => keeping.close() }
+    },
+  }
   const following: Part = {
     name: 'feeds',
     start: () => {
-      const reachChanged = (): void => feeds.setReachable(reach.now.state === 'online')
+      const reachChanged = (): void => {
+        const isOnline = reach.now.state === 'online'
+        feeds.setReachable(isOnline)
+        if (isOnline) offlineReaders.wentOnline()
+        else offlineReaders.wentOffline()
+      }
       const unlisten = reach.onChange(reachChanged)
       reachChanged()
       const stop = (): Promise<void> => {
@@ -95,13 +155,33 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
       return Promise.resolve({ stop })
     },
   }
-  return { parts: [reach, following], replica, readers, feeds, reach }
+  // What the run before has left before anybody asks for it.
+  return { parts: [keepingPart, ...offlineReaders.parts, reach, following], replica, readers, feeds, reach, keeping }
+}
+
+function composeReach({
+  upstream,
+  links,
+  hasNodePair,
+  clock,
+  random,
+  logger,
+  net,
+  registry,
+}: ComposeReplicaOptions): Reach {
+  const pool = (): 'node' | 'open' => (hasNodePair() ? 'node' : 'open')
+  const probe = createProbe({ upstream, pool, rttMs: () => links.shortestRttMs, clock })
+  return new Reach({ link: links, probe, clock, random, logger, net, registry })
+}
+
+function isOfPods({ scope }: Feed): boolean {
+  return scope.apiGroup === '' && scope.resource === 'pods'
 }
 
 function isPodThere(feeds: Feeds, uid: string): boolean {
-  for (const { scope, objects } of feeds.all) {
-    if (scope.apiGroup !== '' || scope.resource !== 'pods') continue
-    for (const { metadata } of objects.values()) if (metadata.uid === uid) return true
+  for (const feed of feeds.all) {
+    if (!isOfPods(feed)) continue
+    for (const { metadata } of feed.objects.values()) if (metadata.uid === uid) return true
   }
   return false
 }

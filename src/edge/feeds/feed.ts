@@ -76,6 +76,7 @@ export class Feed {
   #lastError: Error | undefined
   #type: CollectionType | undefined
   #currentAtMs: number
+  #isForNode = false
 
   constructor(options: FeedOptions) {
     const { scope, upstream, restored, clock, random } = options
@@ -123,6 +124,17 @@ export class Feed {
   learn({ apiVersion, kind, listKind }: LearnedType): void {
     if (kind === '' || (this.#type !== undefined && listKind === undefined)) return
     this.#type = { apiVersion, kind, listKind: listKind ?? `${kind}List` }
+  }
+
+  /** Whether the node itself reads it, and not only pods. */
+  get isForNode(): boolean {
+    return this.#isForNode
+  }
+
+  claimForNode(): void {
+    if (this.#isForNode) return
+    this.#isForNode = true
+    if (this.isComplete) this.#options.moved?.(this, [], false)
   }
 
   get members(): number {

@@ -45,6 +45,10 @@ export class Feeds {
     return this.#feeds.get(scope.key)
   }
 
+  byKey(key: string): Feed | undefined {
+    return this.#feeds.get(key)
+  }
+
   /** Undefined where there are too many that are read. */
   ensure(scope: CollectionScope): Feed | undefined {
     const known = this.#feeds.get(scope.key)
@@ -97,14 +101,12 @@ export class Feeds {
     return feed
   }
 
-  /** Of those that nobody reads. */
+  /** Of those that nobody reads; what the node itself needs goes last. */
   #dropOldest(): boolean {
-    for (const feed of this.#feeds.values()) {
-      if (feed.members > 0) continue
-      this.drop(feed)
-      return true
-    }
-    return false
+    const unread = [...this.#feeds.values()].filter(({ members }) => members === 0)
+    const oldest = unread.find(({ isForNode }) => !isForNode) ?? unread[0]
+    if (oldest !== undefined) this.drop(oldest)
+    return oldest !== undefined
   }
 }
 

@@ -63,6 +63,7 @@ export class KubeProxyTokenKeeper implements Part {
   /** Attempts that failed in a row. */
   #failures = 0
   #problem: string | undefined
+  #token = ''
   #tokenSha256 = ''
   #receivedAtMs = Number.NEGATIVE_INFINITY
   #isRejected = false
@@ -85,6 +86,11 @@ export class KubeProxyTokenKeeper implements Part {
   /** Where the hub keeps the account of kube-proxy, by the token; `undefined` while no token has said so. */
   get namespace(): string | undefined {
     return this.#namespace
+  }
+
+  /** The one that is kept, if there is any. */
+  get token(): string | undefined {
+    return this.#token === '' ? undefined : this.#token
   }
 
   /** Whether whoever reads the file gets a token that is good for something, as far as it is known here. */
@@ -174,6 +180,7 @@ export class KubeProxyTokenKeeper implements Part {
 
   #adopt(token: string, life: TokenLife | undefined): void {
     this.#life = life
+    this.#token = token
     this.#tokenSha256 = tokenSha256(token)
     this.#isRejected = false
     this.#namespace = readKubeProxyNamespace(token)

@@ -23,12 +23,15 @@ export interface Identity {
  */
 const credentialId = 'authentication.kubernetes.io/credential-id'
 
+/** All are in it who are anybody; not everyone who says who they are says so. */
+const everybody = 'system:authenticated'
+
 export function identityOf(user: UserInfo): Identity {
   const extra = Object.entries(user.extra)
     .filter(([name]) => name !== credentialId)
     .map(([name, values]) => [name, values] as const)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-  const groups = [...new Set(user.groups)].toSorted()
+  const groups = [...new Set(user.groups)].filter((group) => group !== everybody).toSorted()
   return { user, key: hash('sha256', JSON.stringify([user.username, user.uid, groups, extra]), 'base64url') }
 }
 

@@ -34,13 +34,23 @@ export type Recognised =
   /** It may be good; here nobody can tell: 503. */
   | { readonly kind: 'unknown'; readonly why: string }
 
+/** Not a token that can be recognised here at all. */
+export interface Foreign {
+  readonly kind: 'foreign'
+  readonly why: string
+}
+
 export interface ReadersOptions {
   readonly node: string
   readonly reviews: TokenReviews
   readonly access: AccessReviews
   readonly verdicts: Verdicts
+  /** Hears of tokens that the API server has accepted. */
+  readonly accepted?: (token: string) => void
+  /** Hears of each that it has not. */
+  readonly rejected?: (token: string) => void
   /** Recognises tokens by what is kept, where their identity is not in memory. */
-  readonly recognise?: (token: string, hash: string) => Promise<Recognised>
+  readonly recognise?: (token: string, hash: string) => Promise<Recognised | Foreign>
 }
 
 export class Readers {
@@ -59,7 +69,7 @@ export class Readers {
     if (reader.kind === 'node') return this.#node
     if (reader.token === undefined) return undefined
     const identity = await this.#options.reviews.identityOf(reader.token, reader.tokenHash)
-    if (identity !== undefined) this.#remember(reader.tokenHash, identity)
+    if (identity !== undefined) this.#remember(reader, identity)
     return identity
   }
 
@@ -87,7 +97,7 @@ export class Readers {
 
   /** What the API server's own answer to a request of this reader says about its rights. */
   async learn(reader: Reader, access: Access, status: number): Promise<void> {
-    if (status === 401) this.#identities.delete(reader.tokenHash)
+    if (status === 401) this.#rejected(reader)
     if (status !== 200 && status !== 403) return
     const identity = this.#known(reader) ?? (await this.identify(reader))
     if (identity !== undefined)
@@ -100,8 +110,11 @@ export class Readers {
     const { recognise } = this.#options
     if (reader.kind === 'node' && known !== undefined) return { kind: 'known', identity: known }
     if (reader.token === undefined) return { kind: 'unknown', why: 'the request has no credential' }
-    if (recognise !== undefined) return await recognise(reader.token, reader.tokenHash)
+    const recognised = await recognise?.(reader.token, reader.tokenHash)
+    // What is no token of a ServiceAccount is known only from what the API server said of it in this life.
+    if (recognised !== undefined && recognised.kind !== 'foreign') return recognised
     if (known !== undefined) return { kind: 'known', identity: known }
+    if (recognised !== undefined) return { kind: 'rejected', why: recognised.why }
     return { kind: 'unknown', why: 'this token was never seen here' }
   }
 
@@ -113,7 +126,13 @@ export class Readers {
     return reader.kind === 'node' ? this.#node : this.#identities.get(reader.tokenHash)
   }
 
-  #remember(hash: string, identity: Identity): void {
+  #rejected({ token, tokenHash }: Reader): void {
+    this.#identities.delete(tokenHash)
+    if (token !== undefined) this.#options.rejected?.(token)
+  }
+
+  #remember({ token, tokenHash: hash }: Reader, identity: Identity): void {
+    if (token !== undefined) this.#options.accepted?.(token)
     this.#identities.delete(hash)
     this.#identities.set(hash, identity)
     const [oldest] = this.#identities.keys()

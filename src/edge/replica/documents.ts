@@ -65,11 +65,9 @@ export class Documents {
   /** The same answer, which will be kept if it is whole. */
   pass(path: string, answer: UpstreamAnswer): UpstreamAnswer {
     if (answer.status !== 200) return answer
-    return tapAnswer(
-      answer,
-      MAX_DOCUMENT_BYTES,
-      (bytes) => void this.#keep(path, answer.headers, bytes).catch(() => {}),
-    )
+    return tapAnswer(answer, MAX_DOCUMENT_BYTES, (bytes) => {
+      if (bytes !== undefined) this.#keep(path, answer.headers, bytes).catch(() => {})
+    })
   }
 
   /** What the client can read of it; undefined where there is nothing of that kind. */

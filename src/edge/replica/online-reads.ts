@@ -54,7 +54,7 @@ export class OnlineReads {
     }
     const answer = await request.up()
     void readers.learn(request.reader, reading.info, answer.status).catch(() => {})
-    return policy.isShared(reading.info) ? passing.pass(reading, answer) : answer
+    return policy.isShared(reading.info) ? passing.pass(reading, answer, request.reader) : answer
   }
 
   /** Undefined where there is no feed that could tell. */
@@ -117,6 +117,7 @@ class WatchOpening {
       sponsor: { pool, authorization: authorizationOf(request.reader) },
       lost: () => this.#lost(),
     }
+    if (request.reader.kind === 'node') feed.claimForNode()
     this.#leave = feed.join(member)
   }
 

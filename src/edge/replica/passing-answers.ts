@@ -5,18 +5,22 @@
 import { documentFormat } from '../../kube/document-format.ts'
 import type { ListMeta } from '../../kube/objects.ts'
 import { WireError } from '../../protobuf/wire-error.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { CollectionScope } from '../feeds/collection-scope.ts'
 import { readList, typeOfList } from '../feeds/feed-source.ts'
 import type { Feeds } from '../feeds/feeds.ts'
 import { KeptObject } from '../feeds/kept-object.ts'
 import { uncompressed } from '../feeds/whole-body.ts'
+import { authorizationOf, type Reader } from '../readers/readers.ts'
 import { tapAnswer } from '../upstream/tapped-answer.ts'
 import type { UpstreamAnswer } from '../upstream/upstream.ts'
 import type { CollectionRead, ObjectRead, Reading } from './reading.ts'
 
 /** A larger answer passes without being kept: reading it would keep everybody else waiting. */
 export const MAX_KEPT_ANSWER_BYTES = 4 * 1024 * 1024
+/** What clients ask for as Tables, or in answers too large to keep, is fetched aside; so often at most. */
+export const FETCH_ASIDE_MS = 60_000
 /** Lists that somebody reads in pages at this moment; beyond, the one begun first is not kept. */
 export const MAX_PAGED_LISTS = 64
 /** What the pages of one such list may hold. */
@@ -31,24 +35,55 @@ interface PagedList {
 
 export class PassingAnswers {
   readonly #feeds: Feeds
+  readonly #clock: Clock
   readonly #logger: Logger
   /** By what asks for the next page. */
   readonly #paged = new Map<string, PagedList>()
 
-  constructor(feeds: Feeds, logger: Logger) {
+  constructor(feeds: Feeds, clock: Clock, logger: Logger) {
     this.#feeds = feeds
+    this.#clock = clock
     this.#logger = logger
   }
 
-  /** The same answer, of which what is complete will be kept. */
-  pass(reading: Reading, answer: UpstreamAnswer): UpstreamAnswer {
-    if (reading.kind === 'watch' || reading.output.representation.as !== 'Object') return answer
+  /** The same answer, of which what is complete will be kept. What cannot be kept as it comes is fetched aside. */
+  pass(reading: Reading, answer: UpstreamAnswer, reader: Reader): UpstreamAnswer {
+    if (reading.kind === 'watch') return answer
     if (answer.status === 404 && reading.kind === 'get') this.#isGone(reading)
     if (answer.status !== 200) return answer
-    return tapAnswer(answer, MAX_KEPT_ANSWER_BYTES, (bytes) => void this.#keep(reading, answer, bytes))
+    if (reading.output.representation.as !== 'Object') {
+      this.#fetchAside(reading, reader)
+      return answer
+    }
+    return tapAnswer(answer, MAX_KEPT_ANSWER_BYTES, (bytes) => {
+      if (bytes === undefined) this.#fetchAside(reading, reader)
+      else void this.#keep(reading, answer, bytes, reader.kind === 'node')
+    })
   }
 
-  async #keep(reading: Reading, { headers }: UpstreamAnswer, bytes: Buffer): Promise<void> {
+  /** Once in a while, on the credential of whoever asked: as a reader that comes for one look and leaves again. */
+  #fetchAside({ scope }: Reading, reader: Reader): void {
+    const known = this.#feeds.find(scope) ?? this.#feeds.covering(scope)
+    if (known !== undefined && this.#clock.nowMs() - known.currentAtMs < FETCH_ASIDE_MS) return
+    const feed = this.#feeds.ensure(scope)
+    if (feed === undefined) return
+    const sponsor = { pool: reader.pool, authorization: authorizationOf(reader) }
+    let isOver = false
+    const leave = feed.join({ sponsor, lost: () => over() })
+    const over = (): void => {
+      if (isOver) return
+      isOver = true
+      unlisten()
+      leave()
+    }
+    const unlisten = feed.listen(() => {
+      if (feed.state !== 'starting') over()
+    })
+    if (reader.kind === 'node') feed.claimForNode()
+    if (feed.state !== 'starting') over()
+  }
+
+  async #keep(reading: Reading, { headers }: UpstreamAnswer, bytes: Buffer, isForNode: boolean): Promise<void> {
     const header = (wanted: string): string => headers.find(([name]) => name === wanted)?.[1] ?? ''
     const format = documentFormat(header('content-type'))
     if (format === undefined) return
@@ -56,11 +91,13 @@ export class PassingAnswers {
       const body = await uncompressed(bytes, header('content-encoding'), MAX_KEPT_ANSWER_BYTES)
       if (reading.kind === 'get') {
         this.#keepObject(reading, new KeptObject(format.encoding, body))
+        if (isForNode) this.#feeds.find(reading.scope)?.claimForNode()
         return
       }
       const type = typeOfList(format.walker.typeOf(body))
       const { metadata, items } = readList(format, body)
       this.#keepPage(reading as CollectionRead, metadata, items, type)
+      if (isForNode) this.#feeds.find(reading.scope)?.claimForNode()
     } catch (error) {
       // Nobody waits for this: what goes wrong here ends here.
       const level = error instanceof WireError ? 'debug' : 'error'

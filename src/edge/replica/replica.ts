@@ -24,6 +24,8 @@ export interface ReplicaOptions {
   readonly offline: OfflineReads
   readonly documents: Documents
   readonly tokens: TokenAnswers
+  /** Hears the `Date` of answers of the API server. */
+  readonly told?: (date: string) => void
   readonly clock: Clock
 }
 
@@ -99,6 +101,8 @@ export class Replica {
     const { reach } = this.#options
     try {
       const answer = await request.up(body)
+      const date = answer.headers.find(([name]) => name === 'date')?.[1]
+      if (date !== undefined) this.#options.told?.(date)
       if (answer.status === 401 && request.reader.kind === 'node') reach.nodeRejected()
       else reach.answered()
       return answer

@@ -74,7 +74,7 @@ export class TokenAnswers {
     const spec = specOf(request, body)
     if (answer.status !== 201 || spec === undefined) return answer
     return tapAnswer(answer, MAX_TOKEN_ANSWER_BYTES, (bytes) => {
-      void this.#keep(asked, spec, answer.headers, bytes).catch(() => {})
+      if (bytes !== undefined) this.#keep(asked, spec, answer.headers, bytes).catch(() => {})
     })
   }
 

@@ -2,8 +2,15 @@
 import type { ByteReader, ByteSource } from '../../http/body/byte-source.ts'
 import type { UpstreamAnswer } from './upstream.ts'
 
-/** `whole` is called once the last byte has been passed on, and not at all for what is larger, cut off or not read to its end. */
-export function tapAnswer(answer: UpstreamAnswer, maxBytes: number, whole: (bytes: Buffer) => void): UpstreamAnswer {
+/**
+ * `whole` is called once the last byte has been passed on, with nothing where that was too much; and not at all for what is cut
+ * off or not read to its end.
+ */
+export function tapAnswer(
+  answer: UpstreamAnswer,
+  maxBytes: number,
+  whole: (bytes: Buffer | undefined) => void,
+): UpstreamAnswer {
   const { status, headers } = answer
   return { status, headers, body: new Tap(answer.body, maxBytes, whole), trailers: () => answer.trailers() }
 }
@@ -11,11 +18,11 @@ export function tapAnswer(answer: UpstreamAnswer, maxBytes: number, whole: (byte
 class Tap implements ByteSource {
   readonly #source: ByteSource
   readonly #maxBytes: number
-  readonly #whole: (bytes: Buffer) => void
+  readonly #whole: (bytes: Buffer | undefined) => void
   #pieces: Buffer[] = []
   #bytes = 0
 
-  constructor(source: ByteSource, maxBytes: number, whole: (bytes: Buffer) => void) {
+  constructor(source: ByteSource, maxBytes: number, whole: (bytes: Buffer | undefined) => void) {
     this.#source = source
     this.#maxBytes = maxBytes
     this.#whole = whole
@@ -29,7 +36,7 @@ class Tap implements ByteSource {
       },
       end: () => {
         reader.end()
-        if (this.#bytes <= this.#maxBytes) this.#whole(Buffer.concat(this.#pieces))
+        this.#whole(this.#bytes <= this.#maxBytes ? Buffer.concat(this.#pieces) : undefined)
       },
       broken: (fault) => reader.broken(fault),
     })

@@ -17,6 +17,8 @@ import { readIssuer, readKeySet } from './key-set.ts'
 export const KEYS_REFRESH_MS = 10 * 60_000
 /** A token of an unknown key is no reason to fetch more often than this. */
 export const KEYS_MIN_GAP_MS = 30_000
+/** The same while there are none at all. */
+const FIRST_KEYS_GAP_MS = 2_000
 /** Of one answer: room for a hundred times what an API server says. */
 export const MAX_KEY_SET_BYTES = 256 * 1024
 /** Issuers that were replaced and still count, and audiences of the API server: a handful. */
@@ -62,7 +64,7 @@ export class SigningKeys implements Part {
   #keySet: unknown
   #keys: readonly VerificationKey[] = []
   #fetchedMs = Number.NEGATIVE_INFINITY
-  #wake = (): void => {}
+  #wake = (_gapMs: number): void => {}
 
   constructor(options: SigningKeysOptions) {
     const { kept, clock, logger } = options
@@ -106,7 +108,12 @@ export class SigningKeys implements Part {
 
   /** The API server has accepted a token of a key, or of an issuer, that is not known here. */
   unknownAccepted(): void {
-    this.#wake()
+    this.#wake(this.#keys.length === 0 ? FIRST_KEYS_GAP_MS : KEYS_MIN_GAP_MS)
+  }
+
+  /** The API server is back: what could not be had may be had now. */
+  reachable(): void {
+    this.#wake(0)
   }
 
   /** From a token whose signature was checked here, and that the API server has accepted. Whether that was news. */
@@ -156,9 +163,9 @@ export class SigningKeys implements Part {
     const end = (): void => woken.abort()
     let cancelSoon = (): void => {}
     signal.addEventListener('abort', end, { once: true })
-    this.#wake = () => {
-      this.#wake = () => {}
-      cancelSoon = clock.schedule(Math.max(0, this.#fetchedMs + KEYS_MIN_GAP_MS - clock.monotonicMs()), end)
+    this.#wake = (gapMs) => {
+      cancelSoon()
+      cancelSoon = clock.schedule(Math.max(0, this.#fetchedMs + gapMs - clock.monotonicMs()), end)
     }
     await clock.sleep(waitMs, woken.signal).catch(() => {})
     this.#wake = () => {}
