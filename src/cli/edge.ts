@@ -10,6 +10,7 @@ import { HubUrlError, parseHubUrls } from '../edge/hub/hub-url.ts'
 import { EdgeFiles } from '../edge/identity/edge-files.ts'
 import { type JoinProgress, type JoinResult, joinHub } from '../edge/join/join.ts'
 import type { TokenSource } from '../edge/join/token-source.ts'
+import { eraseReplica } from '../edge/keeping/replica-files.ts'
 import { createHubDial } from '../edge/link/hub-dial.ts'
 import { ControlSocket } from '../process/control-socket.ts'
 import { HealthServer } from '../process/health-server.ts'
@@ -106,6 +107,7 @@ async function runJoin(context: CommandContext, config: EdgeConfig): Promise<voi
       clock,
       random: systemRandom.fraction,
       dial: createHubDial(clock, edgeNetworkSettings(config, context.environment)),
+      forget: () => eraseReplica(config.dataDir),
       progress: (progress) => context.stderr.write(progressLine(progress)),
     })
     context.stdout.write(joinedText(result, config.dataDir))

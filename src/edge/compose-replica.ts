@@ -15,6 +15,7 @@ import { createKeepingMetrics } from './keeping/keeping-metrics.ts'
 import type { Keeping } from './keeping/kept.ts'
 import { createProbe } from './reach/probe.ts'
 import { Reach, type ReachLink } from './reach/reach.ts'
+import type { Refused } from './reach/reach-core.ts'
 import { AccessReviews } from './readers/access-reviews.ts'
 import { Readers } from './readers/readers.ts'
 import { TokenReviews } from './readers/token-review.ts'
@@ -68,7 +69,6 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
   const { upstream, settings = {}, clock, random, registry } = options
   const { policy = USUAL_FEED_POLICY } = settings
   const logger = componentLogger(options.logger, 'edge/replica')
-  const reach = composeReach(options)
   const keeping: DiskKeeping = new DiskKeeping({
     dataDir: options.dataDir,
     keyFile: settings.keyFile,
@@ -78,6 +78,7 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     presentFeed: (key) => presentFeed(feeds, key),
   })
   const kept = new ReplicaKeeping({ keeping, logger })
+  const reach = composeReach(options, kept)
   const offlineReaders = composeReaders({
     upstream,
     token: options.kubeProxyToken,
@@ -128,10 +129,11 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     tokens,
     told: (date) => offlineReaders.told(date),
   })
+  const everything = { feeds, verdicts, documents, tokens }
   const keepingPart: Part = {
     name: 'keeping',
     start: async () => {
-      await kept.restore({ feeds, verdicts, documents, tokens })
+      await kept.restore(everything)
       return { stop: () => keeping.close() }
     },
   }
@@ -139,7 +141,13 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     name: 'feeds',
     start: () => {
       const reachChanged = (): void => {
-        const isOnline = reach.now.state === 'online'
+        const { state, refusedBy, why } = reach.now
+        const isOnline = state === 'online'
+        if (refusedBy === 'hub')
+          kept.erase(everything, { by: refusedBy, why }).catch((error: unknown) => {
+            logger.error({ err: error }, 'what was kept could not be erased; remove the folder replica by hand')
+          })
+        else if (isOnline) kept.refused(undefined)
         feeds.setReachable(isOnline)
         if (isOnline) offlineReaders.wentOnline()
         else offlineReaders.wentOffline()
@@ -159,19 +167,12 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
   return { parts: [keepingPart, ...offlineReaders.parts, reach, following], replica, readers, feeds, reach, keeping }
 }
 
-function composeReach({
-  upstream,
-  links,
-  hasNodePair,
-  clock,
-  random,
-  logger,
-  net,
-  registry,
-}: ComposeReplicaOptions): Reach {
+function composeReach(options: ComposeReplicaOptions, kept: ReplicaKeeping): Reach {
+  const { upstream, links, hasNodePair, clock, random, logger, net, registry } = options
   const pool = (): 'node' | 'open' => (hasNodePair() ? 'node' : 'open')
   const probe = createProbe({ upstream, pool, rttMs: () => links.shortestRttMs, clock })
-  return new Reach({ link: links, probe, clock, random, logger, net, registry })
+  const refusedBefore = (): Refused | undefined => kept.refusedBefore
+  return new Reach({ link: links, probe, refusedBefore, clock, random, logger, net, registry })
 }
 
 function isOfPods({ scope }: Feed): boolean {

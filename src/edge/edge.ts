@@ -37,6 +37,7 @@ import {
 import { createKeeperMetrics, type KeeperMetrics } from './identity/keeper-metrics.ts'
 import { type JoinProgress, type JoinResult, joinHub } from './join/join.ts'
 import type { TokenSource } from './join/token-source.ts'
+import { eraseReplica } from './keeping/replica-files.ts'
 import type { LinkIdentity } from './link/dial-session.ts'
 import { createHubDial } from './link/hub-dial.ts'
 import { CheckIn } from './rotation/check-in.ts'
@@ -220,7 +221,8 @@ export class Edge implements Part {
     const { hubs, node, fallbackNode, clock, token, onJoinProgress: progress, dataDir } = this.#options
     if (token !== undefined) {
       const options = { files, hubs, node, fallbackNode, token: await token(), clock, random, signal }
-      const joined = await joinHub({ ...options, dial: this.#dial, progress })
+      const forget = (): Promise<void> => eraseReplica(dataDir)
+      const joined = await joinHub({ ...options, dial: this.#dial, forget, progress })
       this.#warn(logger, joined)
       return joined.identity
     }

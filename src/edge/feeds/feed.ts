@@ -182,6 +182,11 @@ export class Feed {
     return true
   }
 
+  /** Nobody may read it any more. */
+  abandon(error: Error): void {
+    this.#lose([...this.#members], error)
+  }
+
   /** For good. */
   close(): void {
     this.#cancelWait()

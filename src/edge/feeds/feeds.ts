@@ -89,6 +89,14 @@ export class Feeds {
       feed.setReachable(isReachable, this.#options.random() * FEED_RESUME_SPREAD_MS)
   }
 
+  /** Ends all readers, and forgets everything. */
+  abandon(error: Error): void {
+    for (const feed of [...this.#feeds.values()]) {
+      feed.abandon(error)
+      this.drop(feed)
+    }
+  }
+
   close(): void {
     for (const feed of this.#feeds.values()) feed.close()
     this.#feeds.clear()

@@ -50,6 +50,8 @@ export interface JoinOptions {
   /** Draws from [0, 1). */
   readonly random: () => number
   readonly dial?: Dial | undefined
+  /** Forgets what was kept for whoever this edge was before; called when it is about to become somebody. */
+  readonly forget?: (() => Promise<void>) | undefined
   readonly progress?: ((progress: JoinProgress) => void) | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -132,6 +134,8 @@ class Join {
     const pinned = { apiServerName, kubernetesCaSha256 }
     const record: EdgeRecord = { node, hubs: origins(hubs), ...pinned, rotation: this.#rotation(pair) }
     await this.#during(7, async () => {
+      // What was kept belongs to who this edge was before.
+      await this.#options.forget?.()
       await files.writeHubCa([hubCa])
       await files.writeKubernetesCa(kubernetesCa)
       await files.writeRecord(record)

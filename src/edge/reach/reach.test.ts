@@ -31,7 +31,7 @@ class World {
     this.reach = new Reach({
       link: this,
       probe: createProbe({ upstream, pool: () => this.pool, clock }),
-      refusedBefore,
+      refusedBefore: () => refusedBefore,
       clock,
       random: () => 0,
       logger: createLogger({ level: 'fatal', format: 'json', clock, destination: { write: () => {} } }),

@@ -46,8 +46,8 @@ export interface Reachability {
 export interface ReachOptions {
   readonly link: ReachLink
   readonly probe: Probe
-  /** Present: this node was refused when the process before this one ended. */
-  readonly refusedBefore?: Refused | undefined
+  /** This node was refused when the process before this one ended; asked at the start. */
+  readonly refusedBefore?: (() => Refused | undefined) | undefined
   readonly clock: Clock
   /** Draws from [0, 1). */
   readonly random: () => number
@@ -79,7 +79,7 @@ export class Reach implements Part {
     const { clock, registry } = options
     this.#options = options
     this.#logger = componentLogger(options.logger, 'edge/reach')
-    this.#state = beginReach(this.#times(), options.refusedBefore)
+    this.#state = beginReach(this.#times())
     this.#metrics = createReachMetrics(registry, () => {
       return { state: this.#state.name, lastsMs: clock.monotonicMs() - this.#state.changedMs }
     })
@@ -97,7 +97,8 @@ export class Reach implements Part {
   }
 
   async start(): Promise<RunningPart> {
-    const { link } = this.#options
+    const { link, refusedBefore } = this.#options
+    this.#state = beginReach(this.#times(), refusedBefore?.())
     const unlisten = link.onChange(() => this.#lookAtLink())
     this.#lookAtLink()
     return {

@@ -49,6 +49,10 @@ export class Verdicts {
     for (const [key, verdict] of entries) this.#verdicts.set(key, verdict)
   }
 
+  clear(): void {
+    this.#verdicts.clear()
+  }
+
   learn(identityKey: string, access: Access, verdict: Verdict): void {
     const key = keyOf(identityKey, access)
     const known = this.#verdicts.get(key)

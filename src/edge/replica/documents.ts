@@ -62,6 +62,11 @@ export class Documents {
     for (const document of documents) this.#put(document)
   }
 
+  clear(): void {
+    this.#documents.clear()
+    this.#bytes = 0
+  }
+
   /** The same answer, which will be kept if it is whole. */
   pass(path: string, answer: UpstreamAnswer): UpstreamAnswer {
     if (answer.status !== 200) return answer

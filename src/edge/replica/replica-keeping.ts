@@ -13,6 +13,7 @@ import type { Feeds } from '../feeds/feeds.ts'
 import { KeptObject } from '../feeds/kept-object.ts'
 import type { CollectionType } from '../feeds/representing.ts'
 import type { FeedState, Keeping, KeptEntry, KeptHead, LoadedFeed } from '../keeping/kept.ts'
+import type { Refused } from '../reach/reach-core.ts'
 import type { Kept } from '../readers/kept.ts'
 import type { Verdict, Verdicts } from '../readers/verdicts.ts'
 import type { Documents, KeptDocument } from './documents.ts'
@@ -25,6 +26,7 @@ const verdictBucket = 'verdicts'
 const documentBucket = 'documents'
 const tokenBucket = 'tokens'
 const stateBucket = 'states'
+const refusedBucket = 'refused'
 
 export interface ReplicaKeepingOptions {
   readonly keeping: Keeping
@@ -54,6 +56,26 @@ export class ReplicaKeeping {
     verdicts.restore(this.#read(verdictBucket, readVerdict))
     documents.restore(this.#read(documentBucket, readDocument).map(([, document]) => document))
     tokens.restore(this.#read(tokenBucket, readToken).map(([, answer]) => answer))
+  }
+
+  /** Nothing of it must be found here any more, by anybody; only that this node was refused, and why. */
+  async erase({ feeds, verdicts, documents, tokens }: Restored, refused: Refused): Promise<void> {
+    feeds.abandon(new Error(refused.why))
+    verdicts.clear()
+    documents.clear()
+    tokens.clear()
+    await this.#keeping.erase()
+    this.refused(refused)
+  }
+
+  /** Undefined: this node is taken again. */
+  refused(refused: Refused | undefined): void {
+    if (refused === undefined) this.#keeping.deleteRecord(refusedBucket, refusedBucket)
+    else this.#keeping.putRecord(refusedBucket, refusedBucket, Buffer.from(JSON.stringify(refused)), plain)
+  }
+
+  get refusedBefore(): Refused | undefined {
+    return this.#read(refusedBucket, (value) => JSON.parse(value.toString('utf8')) as Refused)[0]?.[1]
   }
 
   /** A few bytes of somebody's own. */

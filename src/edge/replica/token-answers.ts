@@ -68,6 +68,10 @@ export class TokenAnswers {
     for (const answer of answers) this.#answers.set(answer.key, answer)
   }
 
+  clear(): void {
+    this.#answers.clear()
+  }
+
   async pass(asked: AskedToken, request: ReplicaRequest): Promise<UpstreamAnswer> {
     const body = await request.readBody(MAX_TOKEN_ANSWER_BYTES)
     const answer = await request.up(body)
