@@ -125,22 +125,17 @@ class BorrowedToken {
 
 async function recognise(tokens: OfflineTokens, text: string, nowMs: number): Promise<Recognised | Foreign> {
   const verdict = await tokens.verify(text, nowMs)
-  switch (verdict.kind) {
-    case 'user': {
-      const { name: username, uid, groups, extra } = verdict.user
-      return { kind: 'known', identity: identityOf({ username, uid, groups, extra }) }
-    }
-    case 'forged':
-    case 'expired':
-      return { kind: 'rejected', why: verdict.why }
-    case 'foreign':
-      return {
-        kind: 'foreign',
-        why: 'this is no token of a ServiceAccount of this cluster, and only the API server knows others',
-      }
-    case 'unknown-key':
-      return { kind: 'unknown', why: 'this token is signed with a key that is not known here' }
-    case 'busy':
-      return { kind: 'unknown', why: 'too many tokens are being checked at the moment' }
-  }
+  if (verdict.kind === 'forged' || verdict.kind === 'expired') return { kind: 'rejected', why: verdict.why }
+  if (verdict.kind !== 'user') return strangers[verdict.kind]
+  const { name: username, uid, groups, extra } = verdict.user
+  return { kind: 'known', identity: identityOf({ username, uid, groups, extra }) }
+}
+
+const strangers: Readonly<Record<'foreign' | 'unknown-key' | 'busy', Recognised | Foreign>> = {
+  foreign: {
+    kind: 'foreign',
+    why: 'this is no token of a ServiceAccount of this cluster, and only the API server knows others',
+  },
+  'unknown-key': { kind: 'unknown', why: 'this token is signed with a key that is not known here' },
+  busy: { kind: 'unknown', why: 'too many tokens are being checked at the moment' },
 }

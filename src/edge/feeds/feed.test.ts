@@ -86,7 +86,7 @@ describe('a feed', () => {
     const { leave } = await join()
     leave()
     expect(feed.state).toBe('following')
-    clock.advance(FEED_LINGER_MS)
+    await clock.advance(FEED_LINGER_MS)
     await eventually(() => upstream.openWatches === 0)
     expect(feed.state).toBe('resting')
     expect(feed.objects.size).toBe(1)
@@ -103,7 +103,7 @@ describe('a feed', () => {
     upstream.delete('one')
     upstream.isUp = true
     feed.setReachable(true)
-    clock.advance(0)
+    await clock.advance(0)
     await eventually(isCaughtUp)
     expect(taken(cursor)).toEqual(['ADDED two 102', 'DELETED one 103'])
   })
@@ -121,7 +121,7 @@ describe('a feed', () => {
     upstream.isUp = true
     feed.setReachable(true)
     for (let wait = 0; wait < 10; wait++) {
-      clock.advance(1_000)
+      await clock.advance(1_000)
       await rest()
     }
     await eventually(isCaughtUp)
@@ -137,7 +137,7 @@ describe('a feed', () => {
     const cursor = cursorAtEnd(feed)
     upstream.setBack(101, kept)
     for (let wait = 0; wait < 10; wait++) {
-      clock.advance(1_000)
+      await clock.advance(1_000)
       await rest()
     }
     await eventually(() => feed.version === '101')
@@ -151,7 +151,7 @@ describe('a feed', () => {
     upstream.allowed = new Set(['b'])
     upstream.breakWatches()
     for (let wait = 0; wait < 5; wait++) {
-      clock.advance(1_000)
+      await clock.advance(1_000)
       await rest()
     }
     await eventually(() => upstream.sponsors.join() === 'b')
@@ -165,7 +165,7 @@ describe('a feed', () => {
     const kept = { objects: [...feed.objects.values()], resourceVersion: '150' }
     expect(feed.adopt(kept)).toBe(false)
     leave()
-    clock.advance(FEED_LINGER_MS)
+    await clock.advance(FEED_LINGER_MS)
     await eventually(() => upstream.openWatches === 0)
     await rest()
     expect(feed.adopt({ objects: [], resourceVersion: '150' })).toBe(true)

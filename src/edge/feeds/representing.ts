@@ -180,7 +180,7 @@ function renderedValues(
 }
 
 function metadataOf(object: KeptObject): ObjectMeta {
-  return (object.read(['metadata']) ?? {}) as ObjectMeta
+  return object.read(['metadata']) ?? {}
 }
 
 function inEncoding(object: KeptObject, encoding: 'json' | 'protobuf', output: Output): Buffer {

@@ -59,7 +59,7 @@ class World {
     if (answer instanceof Error) throw answer
     if (answer === 'silence')
       return await new Promise<never>((_, reject) =>
-        request.signal.addEventListener('abort', () => reject(request.signal.reason as Error), { once: true }),
+        request.signal.addEventListener('abort', () => reject(request.signal.reason), { once: true }),
       )
     return { status: answer, headers: [], body: new BytesSource(Buffer.alloc(0)), trailers: () => [] }
   }

@@ -99,14 +99,14 @@ export class Readers {
   async learn(reader: Reader, access: Access, status: number): Promise<void> {
     if (status === 401) this.#rejected(reader)
     if (status !== 200 && status !== 403) return
-    const identity = this.#known(reader) ?? (await this.identify(reader))
+    const identity = this.known(reader) ?? (await this.identify(reader))
     if (identity !== undefined)
       this.#options.verdicts.learn(identity.key, access, status === 200 ? 'allowed' : 'denied')
   }
 
   /** Who it is, without the API server. */
   async recognise(reader: Reader): Promise<Recognised> {
-    const known = this.#known(reader)
+    const known = this.known(reader)
     const { recognise } = this.#options
     if (reader.kind === 'node' && known !== undefined) return { kind: 'known', identity: known }
     if (reader.token === undefined) return { kind: 'unknown', why: 'the request has no credential' }
@@ -122,7 +122,8 @@ export class Readers {
     return this.#options.verdicts.find(identity.key, access)
   }
 
-  #known(reader: Reader): Identity | undefined {
+  /** Who it is, as far as the API server has said so in this life. */
+  known(reader: Reader): Identity | undefined {
     return reader.kind === 'node' ? this.#node : this.#identities.get(reader.tokenHash)
   }
 

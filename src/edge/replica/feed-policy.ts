@@ -16,6 +16,3 @@ export const USUAL_FEED_POLICY: FeedPolicy = {
   keeps: ({ resource }) => !NEVER_KEPT.has(resource),
   isShared: ({ apiGroup, apiVersion, resource }) => findResource(apiGroup, apiVersion, resource) !== undefined,
 }
-
-/** Nothing is kept: every request goes up. */
-export const NO_FEEDS: FeedPolicy = { keeps: () => false, isShared: () => false }

@@ -54,19 +54,26 @@ export class OnlineReads {
     }
     const answer = await request.up()
     void readers.learn(request.reader, reading.info, answer.status).catch(() => {})
-    return policy.isShared(reading.info) ? passing.pass(reading, answer, request.reader) : answer
+    const identity = readers.known(request.reader)
+    if (identity === undefined && !policy.isShared(reading.info)) return answer
+    return passing.pass(identity === undefined ? reading : this.#ownedBy(identity, reading), answer, request.reader)
+  }
+
+  #ownedBy<T extends Reading>(identity: Identity, reading: T): T {
+    return { ...reading, scope: this.#scopeFor(reading, identity) }
   }
 
   /** Undefined where there is no feed that could tell. */
   async #list(reading: CollectionRead, request: ReplicaRequest): Promise<UpstreamAnswer | undefined> {
     const { feeds, readers, clock } = this.#options
-    if (feeds.find(reading.scope)?.state !== 'following') return undefined
+    const known = readers.known(request.reader)
+    if (known === undefined || feeds.find(this.#scopeFor(reading, known))?.state !== 'following') return undefined
     const identity = await readers.admit(request.reader, reading.info)
     const feed = identity && feeds.find(this.#scopeFor(reading, identity))
     if (feed?.state !== 'following' || feed.type === undefined) return undefined
     try {
       const output = outputOf(reading, feed.type, clock)
-      return listAnswer(feed, reading, selectionFrom(feed.scope, reading.scope, feed.type.kind), output)
+      return listAnswer(feed, reading, selectionFrom(feed.scope, feed.scope, feed.type.kind), output)
     } catch (error) {
       if (error instanceof InexactError) return undefined
       throw error
@@ -88,7 +95,7 @@ export class OnlineReads {
   }
 
   /** Of servers that may show different callers different things each caller has feeds of its own. */
-  #scopeFor({ info, scope }: CollectionRead, { key }: Identity): CollectionScope {
+  #scopeFor({ info, scope }: Reading, { key }: Identity): CollectionScope {
     return this.#options.policy.isShared(info) ? scope : scopeFrom({ ...writeScope(scope), owner: key })
   }
 }

@@ -91,12 +91,13 @@ export class PassingAnswers {
       const body = await uncompressed(bytes, header('content-encoding'), MAX_KEPT_ANSWER_BYTES)
       if (reading.kind === 'get') {
         this.#keepObject(reading, new KeptObject(format.encoding, body))
+        this.#feeds.find(reading.scope)?.learn(format.walker.typeOf(body))
         if (isForNode) this.#feeds.find(reading.scope)?.claimForNode()
         return
       }
       const type = typeOfList(format.walker.typeOf(body))
       const { metadata, items } = readList(format, body)
-      this.#keepPage(reading as CollectionRead, metadata, items, type)
+      this.#keepPage(reading, metadata, items, type)
       if (isForNode) this.#feeds.find(reading.scope)?.claimForNode()
     } catch (error) {
       // Nobody waits for this: what goes wrong here ends here.

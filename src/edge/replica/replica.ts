@@ -139,7 +139,7 @@ class Patience {
     let settle = (): void => {}
     this.lost = new Promise((resolve, reject) => {
       settle = () => resolve(undefined)
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     })
     this.lost.catch(() => {})
     this.end = reach.onChange(({ state }) => {
