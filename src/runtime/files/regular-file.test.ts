@@ -28,7 +28,7 @@ describe('a file by a name that somebody gave', () => {
       'a device': '/dev/null',
     }
     const path = paths[what] as string
-    const problem = 'it is not a regular file'
+    const problem = what === 'a folder' ? 'it is a folder' : 'it is not a regular file'
     expect(() => readRegularFile(path)).toThrow(problem)
     await expect(diskOperations.read(path, 100)).rejects.toThrow(problem)
   })

@@ -5,7 +5,8 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } f
 export const READ_WITHOUT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK
 
 /** Throws what to say of anything but a file; `stats` are those of what was opened. */
-export function checkIsFile(stats: Pick<Stats, 'isFile'>): void {
+export function checkIsFile(stats: Pick<Stats, 'isFile' | 'isDirectory'>): void {
+  if (stats.isDirectory()) throw new Error('it is a folder')
   if (!stats.isFile()) throw new Error('it is not a regular file')
 }
 
