@@ -13,6 +13,7 @@ import type { EdgeConfig } from './config/edge.ts'
 import type { CommandContext } from './context.ts'
 import { UsageError } from './failure.ts'
 import { suggestion } from './nearest.ts'
+import { replicaSettings } from './replica-settings.ts'
 
 export function edgeNetworkSettings(
   config: EdgeConfig,
@@ -47,6 +48,7 @@ function endpointSettings(config: EdgeConfig): EndpointSettings {
     writeKubeconfigs,
     nat,
     filters: filterSettings(config),
+    replica: replicaSettings(config),
   }
 }
 

@@ -43,6 +43,8 @@ Examples:
   causeway edge                       # once joined, everything is in --data-dir
   causeway edge --hub https://hub.example.com:10000 --ca-cert ca.crt --edge-cert edge.crt --edge-key edge.key
   causeway edge --target kube-apiserver:443:6443 --bind-address 169.254.30.10
+  causeway edge --feeds node --feeds-include configmaps/shop,*.cilium.io
+  causeway edge --feeds-exclude leases.coordination.k8s.io,*/batch-jobs
   causeway edge --konnectivity-server konnectivity.example.com:8132 --ca-cert ca.crt --agent-cert a.crt --agent-key a.key
 `
 

@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path'
 import type { EdgeNetworkSettings } from '../edge/compose.ts'
+import type { ReplicaSettings } from '../edge/compose-replica.ts'
 import { Edge, type EdgeOptions, type EdgeStatus } from '../edge/edge.ts'
 import { TokenAdministration } from '../hub/cluster/token-administration.ts'
 import type { HubOptions } from '../hub/compose.ts'
@@ -91,6 +92,7 @@ export interface UpEdgeOptions extends Pick<EdgeOptions, 'clock' | 'logger' | 'r
   /** A local port that leads to the API server through the hub; absent: none. */
   readonly apiServerPort?: number | undefined
   readonly endpointPort: number
+  readonly replica: ReplicaSettings
 }
 
 export class UpEdge implements Part {
@@ -120,7 +122,7 @@ export class UpEdge implements Part {
   }
 
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {
-    const { node, folder, upHub, apiServerPort, endpointPort, ...common } = this.#options
+    const { node, folder, upHub, apiServerPort, endpointPort, replica, ...common } = this.#options
     const dataDir = join(folder, node)
     const hub = upHub.hub.url
     const mint = (): Promise<string> => upHub.mintToken(node)
@@ -141,6 +143,7 @@ export class UpEdge implements Part {
           writeKubeconfigs: true,
           nat: false,
           filters: { disabled: [] },
+          replica,
         },
       },
       token: () => upToken({ dataDir, hub, node, clock: common.clock, mint }),

@@ -23,6 +23,7 @@ import type { CommandContext } from './context.ts'
 import { describeHub, describeNodes } from './control-answers.ts'
 import { DataDir } from './data-dir.ts'
 import { renderReadyScreen } from './ready-screen.ts'
+import { replicaSettings } from './replica-settings.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
 import { changeCable, describeCables } from './up-cables.ts'
 import { UpEdge, type UpEdgeOptions, UpHub } from './up-roles.ts'
@@ -98,7 +99,7 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
     kubeconfig: () => apiServer.adminKubeconfig,
     listen: { host: '127.0.0.1', port: config.hubPort },
   })
-  const edges = upEdges(config, { clock, logger, registry, upHub: hub })
+  const edges = upEdges(config, { clock, logger, registry, upHub: hub, replica: replicaSettings(config) })
   const answers = {
     '/v1/status': () => ({
       role: upRole.name,

@@ -15,6 +15,7 @@ import { NodeCertificates, type NodeCertificatesStatus } from './certificates/no
 import { composeGuides, type GuideStatus } from './compose-guides.ts'
 import { composeReplica, type ReplicaSettings } from './compose-replica.ts'
 import { Endpoint, type EndpointStatus } from './endpoint/endpoint.ts'
+import { isKubeProxy } from './filters/component.ts'
 import type { FilterEndpoint } from './filters/filter.ts'
 import { createFilterMetrics } from './filters/filter-metrics.ts'
 import type { FilterSettings } from './filters/filter-settings.ts'
@@ -137,6 +138,7 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
     upstream,
     hasNodePair: () => certificates.client() !== undefined,
     kubeProxyToken: guides.kubeProxyToken,
+    isKubeProxy: (user) => isKubeProxy(user, guides.hubNamespace() ?? USUAL_HUB_NAMESPACE),
   })
   const { filters, viewFile } = composeFilters(options, served, guides.hubNamespace)
   const ports: Part = {

@@ -47,6 +47,8 @@ export interface ComposeReplicaOptions {
   /** Whether the node has a certificate to ask the API server with. */
   readonly hasNodePair: () => boolean
   readonly kubeProxyToken: () => string | undefined
+  /** Whether the account of that name is one of kube-proxy. */
+  readonly isKubeProxy: (username: string) => boolean
   readonly clock: Clock
   /** Draws from [0, 1). */
   readonly random: () => number
@@ -112,6 +114,7 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     accepted: (token) => offlineReaders.accepted(token),
     rejected: (token) => offlineReaders.rejected(token),
     recognise: (token) => offlineReaders.recognise(token),
+    isKubeProxy: options.isKubeProxy,
   })
   const documents = new Documents({ changed: (key, document) => kept.documentChanged(key, document) })
   const tokens = new TokenAnswers({
@@ -127,13 +130,14 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     offline: new OfflineReads({ ...shared, documents, offlineSinceMs: () => reach.now.sinceMs }),
     documents,
     tokens,
+    isOff: policy.isOff,
     told: (date) => offlineReaders.told(date),
   })
   const everything = { feeds, verdicts, documents, tokens }
   const keepingPart: Part = {
     name: 'keeping',
     start: async () => {
-      await kept.restore(everything)
+      await kept.restore({ ...everything, policy })
       return { stop: () => keeping.close() }
     },
   }

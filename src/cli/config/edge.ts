@@ -3,6 +3,7 @@
  */
 import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, optional, type Role, type ValuesOf } from './option.ts'
+import { replicaOptions } from './replica.ts'
 import { filePath, integer, listenAddress, listOf, oneOf, onOff, text } from './values.ts'
 
 const options = {
@@ -52,6 +53,7 @@ const options = {
     description:
       "where no kube-proxy runs: lead the cluster's own address of the API server to the endpoint, by nftables",
   }),
+  ...replicaOptions,
   kubernetesCa: optional({
     type: filePath,
     description: 'CA of the API server, when you bring certificates of your own; with --apiserver-name',

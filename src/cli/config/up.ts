@@ -3,6 +3,7 @@
  */
 import { drainTimeout, logFormat, logLevel } from './common.ts'
 import { option, type PortClash, type Role, type ValuesOf } from './option.ts'
+import { replicaOptions } from './replica.ts'
 import { filePath, integer, listenAddress } from './values.ts'
 
 /** Each is a whole agent in this process; more belong on machines of their own. */
@@ -39,6 +40,7 @@ const options = {
     default: '10550',
     description: 'port of the endpoint by which edge-1 plays API server for its programs; 0 picks a free one',
   }),
+  ...replicaOptions,
   // Next to the endpoint's 10550 and away from the kubelet's and the control plane's 1025x.
   healthAddress: option({
     type: listenAddress,

@@ -25,11 +25,15 @@ export interface Asker {
   readonly isVerified: boolean
 }
 
+/** `hubNamespace` is where the hub keeps the ServiceAccount whose tokens it hands to nodes for kube-proxy. */
+export function isKubeProxy(user: string, hubNamespace: string): boolean {
+  return otherKubeProxies.includes(user) || user === `system:serviceaccount:${hubNamespace}:kube-proxy`
+}
+
 /** Reads who asks from identities. */
 export class Components {
   readonly #hubNamespace: () => string
 
-  /** `hubNamespace` is where the hub keeps the ServiceAccount whose tokens it hands to nodes for kube-proxy. */
   constructor(hubNamespace: () => string) {
     this.#hubNamespace = hubNamespace
   }
@@ -43,11 +47,7 @@ export class Components {
     const claimed: Asker = { component: claimedComponent(request.userAgent), isVerified: false }
     if (!mayMatter(kubeProxy) && !mayMatter(claimed.component)) return claimed
     const user = await request.identify()
-    const isKubeProxy = user !== undefined && this.#isKubeProxy(user)
-    return isKubeProxy ? { component: kubeProxy, isVerified: true } : claimed
-  }
-
-  #isKubeProxy(user: string): boolean {
-    return otherKubeProxies.includes(user) || user === `system:serviceaccount:${this.#hubNamespace()}:kube-proxy`
+    const isKnown = user !== undefined && isKubeProxy(user, this.#hubNamespace())
+    return isKnown ? { component: kubeProxy, isVerified: true } : claimed
   }
 }

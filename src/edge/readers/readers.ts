@@ -49,6 +49,8 @@ export interface ReadersOptions {
   readonly accepted?: (token: string) => void
   /** Hears of each that it has not. */
   readonly rejected?: (token: string) => void
+  /** Whether the account of that name is one of kube-proxy, which is the node's own as the kubelet is. */
+  readonly isKubeProxy?: (username: string) => boolean
   /** Recognises tokens by what is kept, where their identity is not in memory. */
   readonly recognise?: (token: string, hash: string) => Promise<Recognised | Foreign>
 }
@@ -80,6 +82,14 @@ export class Readers {
     if (online !== undefined) return online.user.username
     const recognised = await this.recognise(reader)
     return recognised.kind === 'known' ? recognised.identity.user.username : undefined
+  }
+
+  /** Whether it is one of the node's own programs: the kubelet, by the node's certificate, or kube-proxy. */
+  async isOfNode(reader: Reader): Promise<boolean> {
+    if (reader.kind === 'node') return true
+    const { isKubeProxy } = this.#options
+    const identity = isKubeProxy && (this.known(reader) ?? (await this.identify(reader)))
+    return identity !== undefined && isKubeProxy?.(identity.user.username) === true
   }
 
   /** Who it is, if the API server says that it may; both are asked at once. */

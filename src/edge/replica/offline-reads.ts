@@ -98,7 +98,7 @@ export class OfflineReads {
     const { feeds, policy } = this.#options
     const { info } = reading
     const scope = policy.isShared(info) ? reading.scope : scopeFrom({ ...writeScope(reading.scope), owner: key })
-    const feed = policy.keeps(info) ? feeds.covering(scope) : undefined
+    const feed = policy.keeps(reading.scope, true) ? feeds.covering(scope) : undefined
     const type = feed?.type
     if (feed === undefined || type === undefined)
       throw this.#unavailable(`${describeScope(scope)} have not been kept here`)

@@ -46,7 +46,7 @@ export class OnlineReads {
 
   async answer(reading: Reading, request: ReplicaRequest): Promise<UpstreamAnswer> {
     const { policy, passing, readers } = this.#options
-    if (!policy.keeps(reading.info)) return await request.up()
+    if (!(await this.#isKept(reading, request))) return await request.up()
     if (reading.kind === 'watch' && isShareable(reading)) return await this.#watch(reading, request)
     if (reading.kind === 'list' && isShareable(reading) && mayBeOld(reading)) {
       const answer = await this.#list(reading, request)
@@ -61,6 +61,13 @@ export class OnlineReads {
 
   #ownedBy<T extends Reading>(identity: Identity, reading: T): T {
     return { ...reading, scope: this.#scopeFor(reading, identity) }
+  }
+
+  /** Who reads is found out only where that decides. */
+  async #isKept({ scope }: Reading, { reader }: ReplicaRequest): Promise<boolean> {
+    const { policy, readers } = this.#options
+    if (!policy.keeps(scope, true)) return false
+    return policy.keeps(scope, false) || (await readers.isOfNode(reader))
   }
 
   /** Undefined where there is no feed that could tell. */
@@ -85,6 +92,7 @@ export class OnlineReads {
     const identity = await readers.admit(request.reader, reading.info)
     const feed = identity && feeds.ensure(this.#scopeFor(reading, identity))
     if (feed === undefined) return await this.#upAlone(reading, request)
+    if (await readers.isOfNode(request.reader)) feed.claimForNode()
     return await new WatchOpening(feed, reading, request, this.#options).answer()
   }
 
@@ -124,7 +132,6 @@ class WatchOpening {
       sponsor: { pool, authorization: authorizationOf(request.reader) },
       lost: () => this.#lost(),
     }
-    if (request.reader.kind === 'node') feed.claimForNode()
     this.#leave = feed.join(member)
   }
 

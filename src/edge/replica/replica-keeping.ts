@@ -17,6 +17,7 @@ import type { Refused } from '../reach/reach-core.ts'
 import type { Kept } from '../readers/kept.ts'
 import type { Verdict, Verdicts } from '../readers/verdicts.ts'
 import type { Documents, KeptDocument } from './documents.ts'
+import type { FeedPolicy } from './feed-policy.ts'
 import type { TokenAnswer, TokenAnswers } from './token-answers.ts'
 
 const secret = { secret: true }
@@ -39,6 +40,8 @@ export interface Restored {
   readonly verdicts: Verdicts
   readonly documents: Documents
   readonly tokens: TokenAnswers
+  /** What it does not keep any more is forgotten. */
+  readonly policy: FeedPolicy
 }
 
 export class ReplicaKeeping {
@@ -51,15 +54,19 @@ export class ReplicaKeeping {
   }
 
   /** To be run through before anything is kept or served. */
-  async restore({ feeds, verdicts, documents, tokens }: Restored): Promise<void> {
-    for await (const loaded of this.#keeping.load()) this.#restoreFeed(loaded, feeds)
+  async restore({ feeds, verdicts, documents, tokens, policy }: Restored): Promise<void> {
+    for await (const loaded of this.#keeping.load()) this.#restoreFeed(loaded, feeds, policy)
+    if (policy.isOff) {
+      for (const bucket of [verdictBucket, documentBucket, tokenBucket]) this.#forgetBucket(bucket)
+      return
+    }
     verdicts.restore(this.#read(verdictBucket, readVerdict))
     documents.restore(this.#read(documentBucket, readDocument).map(([, document]) => document))
     tokens.restore(this.#read(tokenBucket, readToken).map(([, answer]) => answer))
   }
 
   /** Nothing of it must be found here any more, by anybody; only that this node was refused, and why. */
-  async erase({ feeds, verdicts, documents, tokens }: Restored, refused: Refused): Promise<void> {
+  async erase({ feeds, verdicts, documents, tokens }: Omit<Restored, 'policy'>, refused: Refused): Promise<void> {
     feeds.abandon(new Error(refused.why))
     verdicts.clear()
     documents.clear()
@@ -126,9 +133,13 @@ export class ReplicaKeeping {
   }
 
   /** A feed of which something is lost is not what the API server had: it begins anew. */
-  #restoreFeed({ key, head, entries, isComplete }: LoadedFeed, feeds: Feeds): void {
+  #restoreFeed({ key, head, entries, isComplete }: LoadedFeed, feeds: Feeds, policy: FeedPolicy): void {
     try {
       const { scope, type, resourceVersion, currentAtMs, isForNode } = readHead(head)
+      if (!policy.keeps(scope, isForNode)) {
+        this.#keeping.dropFeed(key)
+        return
+      }
       if (!isComplete || scope.key !== key) throw new WireError('bad-value', 'some of it is lost')
       const objects = entries.map(({ form, bytes }) => new KeptObject(form === 'protobuf' ? 'protobuf' : 'json', bytes))
       const feed = feeds.restore(scope, { objects, resourceVersion, currentAtMs }, type)
@@ -137,6 +148,10 @@ export class ReplicaKeeping {
       this.#keeping.dropFeed(key)
       this.#logger.warn({ err: error, feed: key }, 'a kept collection cannot be used; it will be fetched anew')
     }
+  }
+
+  #forgetBucket(bucket: string): void {
+    for (const key of this.#keeping.records(bucket).keys()) this.#keeping.deleteRecord(bucket, key)
   }
 
   /** Of what cannot be read nothing is known. */

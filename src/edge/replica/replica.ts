@@ -24,6 +24,8 @@ export interface ReplicaOptions {
   readonly offline: OfflineReads
   readonly documents: Documents
   readonly tokens: TokenAnswers
+  /** Nothing is kept: what cannot go up is refused. */
+  readonly isOff?: boolean
   /** Hears the `Date` of answers of the API server. */
   readonly told?: (date: string) => void
   readonly clock: Clock
@@ -73,6 +75,7 @@ export class Replica {
   /** Undefined for what nothing is kept of: writes, logs, requests in another's name. */
   #waysOf(request: ReplicaRequest): Ways | undefined {
     const { online, offline, documents, tokens } = this.#options
+    if (this.#options.isOff === true) return undefined
     const reading = readingOf(request)
     if (reading !== undefined)
       return { online: () => online.answer(reading, request), offline: () => offline.answer(reading, request) }
