@@ -27,6 +27,7 @@ import { loadConfig } from './config/load.ts'
 import { configFileVariableOf } from './config/option.ts'
 import type { CommandContext } from './context.ts'
 import { DataDir } from './data-dir.ts'
+import { addEdgeFeedsCommand, describeFeeds } from './edge-feeds.ts'
 import { edgeNetworkSettings, filterSettings } from './edge-network-settings.ts'
 import { CommandError, UsageError } from './failure.ts'
 import { LiveSettings } from './live-settings.ts'
@@ -80,6 +81,7 @@ export function addEdgeCommand(program: Command, context: CommandContext): void 
       await runJoin(context, loadConfig(edgeRole, { flags, environment, workingDir }).values)
     })
   addRoleFlags(join, edgeRole)
+  addEdgeFeedsCommand(edge, context)
 }
 
 /** A wrong address is a mistake on the command line: it comes out before anything is done. */
@@ -188,6 +190,7 @@ async function runEdge(context: CommandContext, { read, hasFile }: EdgeSettings)
   })
   const control = new ControlSocket(config.dataDir, net, {
     '/v1/status': () => ({ role: 'edge', version: BUILD.version, pid: process.pid, edge: edge.status }),
+    '/v1/feeds': () => describeFeeds(edge.status.node, edge.feeds),
   })
   const liveSettings = new LiveSettings<EdgeConfig>({
     present: config,

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { EdgeNetworkSettings } from '../edge/compose.ts'
 import type { ReplicaSettings } from '../edge/compose-replica.ts'
 import { Edge, type EdgeOptions, type EdgeStatus } from '../edge/edge.ts'
+import type { FeedSummary } from '../edge/replica/replica-status.ts'
 import { TokenAdministration } from '../hub/cluster/token-administration.ts'
 import type { HubOptions } from '../hub/compose.ts'
 import { Hub } from '../hub/hub.ts'
@@ -21,6 +22,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Health } from '../telemetry/health.ts'
 import { BUILD } from './build.ts'
 import { DataDir } from './data-dir.ts'
+import { describeFeeds } from './edge-feeds.ts'
 import { upHubOptions } from './hub-settings.ts'
 import { grantFirstRights } from './up-rights.ts'
 import { upToken } from './up-token.ts'
@@ -113,6 +115,10 @@ export class UpEdge implements Part {
     return this.#edge.status
   }
 
+  get feeds(): FeedSummary[] {
+    return this.#edge?.feeds ?? []
+  }
+
   health(): Health {
     return this.#edge?.health() ?? { ok: false, reason: 'not started' }
   }
@@ -150,6 +156,7 @@ export class UpEdge implements Part {
     })
     const net = new SafetyNet(common)
     const control = new ControlSocket(dataDir, net, {
+      '/v1/feeds': () => describeFeeds(node, edge.feeds),
       '/v1/status': () => ({ role: 'edge', version: BUILD.version, pid: process.pid, edge: edge.status }),
     })
     // As on a node of its own: the folder is held, and tells how its edge is.

@@ -22,6 +22,7 @@ import { type UpConfig, upRole } from './config/up.ts'
 import type { CommandContext } from './context.ts'
 import { describeHub, describeNodes } from './control-answers.ts'
 import { DataDir } from './data-dir.ts'
+import { describeFeeds } from './edge-feeds.ts'
 import { renderReadyScreen } from './ready-screen.ts'
 import { replicaSettings } from './replica-settings.ts'
 import { addressRemedy, openLog, runRole } from './run-role.ts'
@@ -111,6 +112,7 @@ async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
     }),
     '/v1/nodes': () => describeNodes(hub.hub),
     '/v1/link': () => describeCables(edges),
+    '/v1/feeds': () => edges.flatMap(({ name, feeds }) => describeFeeds(name, feeds)),
   }
   const control = new ControlSocket(config.dataDir, net, answers, { '/v1/link': (words) => changeCable(edges, words) })
   const run = {

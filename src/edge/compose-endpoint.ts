@@ -24,6 +24,7 @@ import { ResponseFilters } from './filters/response-filters.ts'
 import type { HubClient } from './hub/hub-client.ts'
 import type { KeeperMetrics } from './identity/keeper-metrics.ts'
 import type { EdgeLinks } from './link/edge-links.ts'
+import type { FeedSummary, ReplicaStatus } from './replica/replica-status.ts'
 import { PooledUpstream } from './upstream/pooled-upstream.ts'
 import type { UpstreamStatus } from './upstream/upstream.ts'
 
@@ -73,6 +74,7 @@ export interface EdgeEndpointStatus extends Omit<EndpointStatus, 'addresses' | '
   readonly problems: readonly string[]
   readonly certificates: NodeCertificatesStatus
   readonly upstream: UpstreamStatus
+  readonly replica: ReplicaStatus
 }
 
 export interface EdgeEndpoint {
@@ -82,6 +84,8 @@ export interface EdgeEndpoint {
   /** Whether the token file of kube-proxy is good, where one is kept. */
   readonly kubeProxyTokenHealth: () => Health
   readonly status: () => EdgeEndpointStatus | undefined
+  /** Everything that is kept for when the link is down. */
+  readonly summarizeFeeds: () => FeedSummary[]
   /** Counts for running watches too. */
   readonly configureFilters: (settings: FilterSettings) => void
 }
@@ -132,6 +136,8 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
     replica,
     readers,
     parts: replicaParts,
+    status: replicaStatus,
+    summarizeFeeds,
   } = composeReplica({
     ...options,
     settings: settings.replica,
@@ -178,9 +184,15 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
     kubeProxyTokenHealth: guides.tokenHealth,
     status: () => {
       if (endpoint === undefined) return undefined
-      const rest = { certificates: certificates.status, upstream: upstream.status, ...guides.status() }
+      const rest = {
+        certificates: certificates.status,
+        upstream: upstream.status,
+        replica: replicaStatus(),
+        ...guides.status(),
+      }
       return { ...statusOf(endpoint, settings), health: health(), ...rest }
     },
+    summarizeFeeds,
     configureFilters: (changed) => {
       filters.configure(changed)
       // Before the ports have opened nobody has seen anything: that will be written then.

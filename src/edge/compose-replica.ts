@@ -27,6 +27,7 @@ import { OnlineReads } from './replica/online-reads.ts'
 import { PassingAnswers } from './replica/passing-answers.ts'
 import { Replica } from './replica/replica.ts'
 import { presentFeed, ReplicaKeeping } from './replica/replica-keeping.ts'
+import { type FeedSummary, type ReplicaStatus, replicaStatus, summarizeFeeds } from './replica/replica-status.ts'
 import { TokenAnswers } from './replica/token-answers.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
@@ -65,6 +66,8 @@ export interface EdgeReplica {
   readonly feeds: Feeds
   readonly reach: Reach
   readonly keeping: Keeping
+  readonly status: () => ReplicaStatus
+  readonly summarizeFeeds: () => FeedSummary[]
 }
 
 export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
@@ -168,7 +171,16 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     },
   }
   // What the run before has left before anybody asks for it.
-  return { parts: [keepingPart, ...offlineReaders.parts, reach, following], replica, readers, feeds, reach, keeping }
+  return {
+    parts: [keepingPart, ...offlineReaders.parts, reach, following],
+    replica,
+    readers,
+    feeds,
+    reach,
+    keeping,
+    status: () => replicaStatus({ feeds, reach, keeping, documents, verdicts, tokens }),
+    summarizeFeeds: () => summarizeFeeds(feeds, keeping),
+  }
 }
 
 function composeReach(options: ComposeReplicaOptions, kept: ReplicaKeeping): Reach {

@@ -40,6 +40,7 @@ import type { TokenSource } from './join/token-source.ts'
 import { eraseReplica } from './keeping/replica-files.ts'
 import type { LinkIdentity } from './link/dial-session.ts'
 import { createHubDial } from './link/hub-dial.ts'
+import type { FeedSummary } from './replica/replica-status.ts'
 import { CheckIn } from './rotation/check-in.ts'
 import { createEdgeKeeper, rejoinAdvice } from './rotation/edge-keeper.ts'
 
@@ -146,6 +147,11 @@ export class Edge implements Part {
       network: network.status(),
       endpoint: endpointStatus,
     }
+  }
+
+  /** All that is kept for when the link is down; nothing where nobody plays API server. */
+  get feeds(): FeedSummary[] {
+    return this.#network?.endpoint?.summarizeFeeds() ?? []
   }
 
   async start(signal: AbortSignal, fail: (cause: unknown) => void): Promise<RunningPart> {

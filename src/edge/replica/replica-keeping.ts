@@ -177,12 +177,17 @@ export function presentFeed(feeds: Feeds, key: string): FeedState | undefined {
 }
 
 /** Secrets that only pods asked for are not written down: whoever takes the disk finds no more than the kubelet needs. */
-function isKept({ scope, isForNode }: Feed): boolean {
-  return isForNode || scope.apiGroup !== '' || scope.resource !== 'secrets'
+export function isKept(feed: Feed): boolean {
+  return feed.isForNode || !isSecret(feed)
 }
 
-function secrecyOf({ scope }: Feed): { readonly secret: boolean } {
-  return { secret: scope.apiGroup === '' && scope.resource === 'secrets' }
+/** Whether it is encrypted where it is written down. */
+export function isSecret({ scope }: Feed): boolean {
+  return scope.apiGroup === '' && scope.resource === 'secrets'
+}
+
+function secrecyOf(feed: Feed): { readonly secret: boolean } {
+  return { secret: isSecret(feed) }
 }
 
 function* entriesOf({ objects }: Feed): Iterable<KeptEntry> {

@@ -1,0 +1,140 @@
+/** What the replica tells of itself to whoever administers the node: in all, and feed by feed. */
+import { formatFieldSelector } from '../../kube/selectors/field.ts'
+import { formatLabelSelector } from '../../kube/selectors/label.ts'
+import type { Feed, FeedState } from '../feeds/feed.ts'
+import type { Feeds } from '../feeds/feeds.ts'
+import type { Keeping, KeepingStatus } from '../keeping/kept.ts'
+import type { Reach } from '../reach/reach.ts'
+import { isKept, isSecret } from './replica-keeping.ts'
+
+export interface ReachStatus {
+  readonly state: string
+  readonly since: string
+  readonly why: string | undefined
+  /** Who will not have this node any more, in the state `refused`. */
+  readonly refusedBy: string | undefined
+}
+
+export interface FeedTotals {
+  readonly feeds: number
+  readonly objects: number
+  /** Of objects in memory, without what the histories hold. */
+  readonly bytes: number
+  readonly readers: number
+}
+
+export interface ReplicaStatus extends FeedTotals {
+  readonly reach: ReachStatus
+  readonly documents: number
+  readonly verdicts: number
+  readonly tokens: number
+  readonly keeping: Omit<KeepingStatus, 'lastFlushMs'> & { readonly lastFlush: string | undefined }
+}
+
+export interface FeedSummary {
+  /** With its group: `leases.coordination.k8s.io`. */
+  readonly resource: string
+  readonly apiVersion: string
+  /** Absent for all namespaces, and for what is in none. */
+  readonly namespace: string | undefined
+  readonly labelSelector: string | undefined
+  readonly fieldSelector: string | undefined
+  readonly objects: number
+  readonly bytes: number
+  /** Absent where there was never a whole list. */
+  readonly resourceVersion: string | undefined
+  readonly state: FeedState
+  readonly readers: number
+  /** When it was last known to be what the API server has. */
+  readonly currentAt: string | undefined
+  readonly kept: 'disk' | 'encrypted' | 'memory'
+  /** Whether the node's own programs read it, so that it is dropped last. */
+  readonly forNode: boolean
+  /** Whether it is one reader's alone, since its server may show others something else. */
+  readonly ofOneReader: boolean
+  readonly problem: string | undefined
+}
+
+/** Anything that knows how many it has. */
+interface Counted {
+  readonly size: number
+}
+
+export interface ReplicaParts {
+  readonly feeds: Feeds
+  readonly reach: Reach
+  readonly keeping: Pick<Keeping, 'status'>
+  readonly documents: Counted
+  readonly verdicts: Counted
+  readonly tokens: Counted
+}
+
+export function replicaStatus({ feeds, reach, keeping, documents, verdicts, tokens }: ReplicaParts): ReplicaStatus {
+  const { state, sinceMs, why, refusedBy } = reach.now
+  const { lastFlushMs, ...rest } = keeping.status
+  return {
+    reach: { state, since: isoTime(sinceMs), why: why || undefined, refusedBy },
+    ...totalsOf(feeds),
+    documents: documents.size,
+    verdicts: verdicts.size,
+    tokens: tokens.size,
+    keeping: { ...rest, lastFlush: lastFlushMs === undefined ? undefined : isoTime(lastFlushMs) },
+  }
+}
+
+export function totalsOf(feeds: Feeds): FeedTotals {
+  let [objects, bytes, readers] = [0, 0, 0]
+  for (const feed of feeds.all) {
+    objects += feed.objects.size
+    bytes += bytesOf(feed)
+    readers += feed.members
+  }
+  return { feeds: feeds.size, objects, bytes, readers }
+}
+
+/** In the order of their names. */
+export function summarizeFeeds(feeds: Feeds, keeping: Pick<Keeping, 'status'>): FeedSummary[] {
+  const { isOn } = keeping.status
+  return [...feeds.all].map((feed) => summarize(feed, isOn)).toSorted(byName)
+}
+
+function summarize(feed: Feed, isKeepingOn: boolean): FeedSummary {
+  const { scope, version, state, members, currentAtMs, isForNode, lastError } = feed
+  const { apiGroup, apiVersion, resource, namespace, labels, fields, owner } = scope
+  const isOnDisk = isKeepingOn && feed.isComplete && isKept(feed)
+  return {
+    resource: apiGroup === '' ? resource : `${resource}.${apiGroup}`,
+    apiVersion,
+    namespace: namespace || undefined,
+    labelSelector: formatLabelSelector(labels) || undefined,
+    fieldSelector: formatFieldSelector(fields) || undefined,
+    objects: feed.objects.size,
+    bytes: bytesOf(feed),
+    resourceVersion: version || undefined,
+    state,
+    readers: members,
+    currentAt: currentAtMs === 0 ? undefined : isoTime(currentAtMs),
+    kept: isOnDisk ? (isSecret(feed) ? 'encrypted' : 'disk') : 'memory',
+    forNode: isForNode,
+    ofOneReader: owner !== '',
+    problem: state === 'failing' ? lastError?.message : undefined,
+  }
+}
+
+function bytesOf({ objects }: Feed): number {
+  let bytes = 0
+  for (const object of objects.values()) bytes += object.bytes
+  return bytes
+}
+
+function byName(a: FeedSummary, b: FeedSummary): number {
+  return nameOf(a) < nameOf(b) ? -1 : 1
+}
+
+function nameOf({ resource, namespace = '', labelSelector = '', fieldSelector = '' }: FeedSummary): string {
+  return [resource, namespace, labelSelector, fieldSelector].join(' ')
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}
