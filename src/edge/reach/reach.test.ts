@@ -10,9 +10,16 @@ import { createProbe, PROBE_TIMEOUT_MS } from './probe.ts'
 import { CONFIRM_MS, CONFIRM_TOGETHER_MS, Reach } from './reach.ts'
 import { PROBE_GAP_MS, PROBE_IDLE_MS, type Refused } from './reach-core.ts'
 
+/** Rings up to a millisecond early, as timers do that take whole milliseconds of a finer clock. */
+class HastyClock extends ManualClock {
+  override schedule(delayMs: number, action: () => void): () => void {
+    return super.schedule(Math.max(1, delayMs - 1), action)
+  }
+}
+
 /** A link that the test pulls, and an API server that answers as the test says. */
 class World {
-  readonly clock = new ManualClock()
+  readonly clock: ManualClock
   readonly registry = new Registry()
   readonly requests: UpstreamRequest[] = []
   readonly changes: string[] = []
@@ -25,8 +32,9 @@ class World {
   /** What the next probes meet: a status, an error, or silence. */
   answer: number | Error | 'silence' = 200
 
-  constructor(refusedBefore?: Refused) {
-    const { clock, registry } = this
+  constructor(refusedBefore?: Refused, clock = new ManualClock()) {
+    this.clock = clock
+    const { registry } = this
     const upstream: Pick<Upstream, 'request'> = { request: (request) => this.#answer(request) }
     this.reach = new Reach({
       link: this,
@@ -172,6 +180,17 @@ describe('confirm', () => {
     expect(world.requests).toHaveLength(3)
     expect(await world.reach.confirm()).toBe('offline')
     expect(world.requests).toHaveLength(3)
+    await stop()
+  })
+
+  it('finds out though timers ring early', async () => {
+    world = new World(undefined, new HastyClock())
+    const { stop } = await started()
+    await world.clock.advance(PROBE_GAP_MS)
+    world.answer = new UpstreamError('unreachable', 'connection refused')
+    const state = world.reach.confirm()
+    await world.clock.advance(PROBE_GAP_MS + 1)
+    expect(await state).toBe('offline')
     await stop()
   })
 

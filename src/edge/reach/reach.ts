@@ -178,7 +178,8 @@ export class Reach implements Part {
       if (type === 'abandon') this.#underWay?.abort(new Error('the link is down'))
       else this.#options.net.guard('timer', () => {})(() => this.#send(probe))
     }
-    if (state.probeAtMs !== before.probeAtMs) this.#schedule()
+    // A timer may ring a moment early; then there is nothing to do yet, and it has to ring again.
+    if (state.probeAtMs !== before.probeAtMs || input.type === 'tick') this.#schedule()
     if (state.name !== before.name) this.#changed()
     this.#settleConfirming()
   }
