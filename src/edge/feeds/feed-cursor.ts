@@ -1,5 +1,5 @@
 /** Where one reader stands in a feed: it takes one change after another, at its own pace. */
-import { isNotNewer } from '../../kube/reflector/versions.ts'
+import { areComparable, isNotNewer } from '../../kube/reflector/versions.ts'
 import type { Feed } from './feed.ts'
 import type { FeedChange } from './feed-history.ts'
 
@@ -9,12 +9,15 @@ export class FeedCursor {
   #sequence: number
   /** Up to where the reader has seen everything; at first that may be more than the feed has. */
   #seenVersion: string
+  /** The feed has yet to come to where the reader is: it may find that it has missed what happened there. */
+  #isAhead: boolean
 
   constructor(feed: Feed, sequence: number, seenVersion: string) {
     this.#feed = feed
     this.#epoch = feed.history.epoch
     this.#sequence = sequence
     this.#seenVersion = seenVersion
+    this.#isAhead = isAhead(seenVersion, feed)
   }
 
   /** The version to resume from: that of the feed, once everything has been taken. */
@@ -23,20 +26,36 @@ export class FeedCursor {
     return this.#sequence === history.end && !isNotNewer(version, this.#seenVersion) ? version : this.#seenVersion
   }
 
+  /** Whether nobody can start from the version of the last change that was taken, though it can be gone on from here. */
+  get isInGap(): boolean {
+    return this.#feed.history.isInGap(this.#seenVersion)
+  }
+
   /** Undefined where there is nothing more yet; `gone` where the reader has to begin anew. */
   next(): FeedChange | 'gone' | undefined {
     const { history } = this.#feed
-    if (history.epoch !== this.#epoch) return 'gone'
+    if (history.epoch !== this.#epoch || this.#isPassedOver()) return 'gone'
     for (;;) {
       const change = history.at(this.#sequence)
       if (change === undefined || change === 'gone') return change
       this.#sequence += 1
-      const isSeen = isNotNewer(change.version, this.#seenVersion)
-      if (!isSeen) this.#seenVersion = change.version
-      // Of what was inferred nobody knows whether the reader has seen it: rather twice than never.
-      if (change.isInferred || !isSeen) return change
+      if (isNotNewer(change.version, this.#seenVersion)) continue
+      // What was inferred is told under an older version, before changes that lie between that and its own.
+      if (!change.isInferred) this.#seenVersion = change.version
+      return change
     }
   }
+
+  #isPassedOver(): boolean {
+    if (!this.#isAhead) return false
+    if (this.#feed.history.positionAfter(this.#seenVersion) === undefined) return true
+    this.#isAhead = isAhead(this.#seenVersion, this.#feed)
+    return false
+  }
+}
+
+function isAhead(seenVersion: string, { version }: Feed): boolean {
+  return areComparable(seenVersion, version) && !isNotNewer(seenVersion, version)
 }
 
 /** After everything that the feed has now. */

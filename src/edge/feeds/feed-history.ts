@@ -12,6 +12,8 @@ export const MAX_FEED_HISTORY = 1_024
 export const MAX_FEED_HISTORY_BYTES = 4 * 1024 * 1024
 /** How much of it goes at once when it is full, so that not every change moves all the others. */
 const TRIMMED_SHARE = 1 / 4
+/** Lists that took the place of older ones; beyond, nobody starts before the end of the first. */
+export const MAX_FEED_GAPS = 64
 
 export interface FeedChange {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
@@ -19,12 +21,19 @@ export interface FeedChange {
   readonly object: KeptObject
   /** What the feed had before, where the change is that of an object. */
   readonly previous: KeptObject | undefined
+  /** Whoever has seen everything up to this version has seen this change. */
   readonly version: string
   /**
-   * Found out by comparing two lists: the object went at some time after `version`, at which it was still there. Whoever has
-   * seen `version` may not know of it.
+   * Found out by comparing two lists: the object went between them, at `version` at the latest. The object itself is under the
+   * version of the older list.
    */
   readonly isInferred: boolean
+}
+
+/** Between two lists, of which only the difference is known: what came and went in between is not. */
+interface Gap {
+  readonly after: string
+  readonly before: string
 }
 
 export class FeedHistory {
@@ -35,7 +44,7 @@ export class FeedHistory {
   #firstSequence = 0
   #bytes = 0
   #startVersion = ''
-  #version = ''
+  #gaps: Gap[] = []
   #epoch = 0
 
   constructor(maxChanges = MAX_FEED_HISTORY, maxBytes = MAX_FEED_HISTORY_BYTES) {
@@ -68,7 +77,7 @@ export class FeedHistory {
     this.#changes = []
     this.#bytes = 0
     this.#startVersion = version
-    this.#version = version
+    this.#gaps = []
     this.#epoch += 1
   }
 
@@ -78,16 +87,25 @@ export class FeedHistory {
     if (this.#changes.length > this.#maxChanges || this.#bytes > this.#maxBytes) this.#trim()
   }
 
-  /** The feed is at this version; to be told before the changes that led there. */
-  advance(version: string): void {
-    this.#version = version
+  /**
+   * A list of version `to` takes the place of one of version `from`; to be told before the changes that this makes. Whoever has
+   * read at a version in between may know objects that neither list has, and cannot be led on.
+   */
+  skip(from: string, to: string): void {
+    this.#gaps.push({ after: from, before: to })
+    if (this.#gaps.length > MAX_FEED_GAPS) this.#startAt(this.#gaps[0]?.before ?? '')
   }
 
-  /** Where one goes on who has seen everything up to `version`; undefined where that is not known any more. */
+  /** Where one goes on who has seen everything up to `version`; undefined where that is not known, or not any more. */
   positionAfter(version: string): number | undefined {
     if (!areComparable(this.#startVersion, version)) return this.#positionAfterEqual(version)
-    if (!isNotNewer(this.#startVersion, version)) return undefined
-    return this.#firstSequence + 1 + this.#changes.findLastIndex((change) => !isAfter(change, version))
+    if (!isNotNewer(this.#startVersion, version) || this.isInGap(version)) return undefined
+    const index = this.#changes.findIndex((change) => !isNotNewer(change.version, version))
+    return index < 0 ? this.end : this.#firstSequence + index
+  }
+
+  isInGap(version: string): boolean {
+    return this.#gaps.some(({ after, before }) => !isNotNewer(version, after) && !isNotNewer(before, version))
   }
 
   #positionAfterEqual(version: string): number | undefined {
@@ -101,24 +119,26 @@ export class FeedHistory {
     return sequence < this.#firstSequence ? 'gone' : this.#changes[sequence - this.#firstSequence]
   }
 
-  /** What was inferred together goes together: whoever has seen its version cannot be asked how much of it he has seen. */
+  /** The latest stays in any case: those who read on have yet to be told. */
   #trim(): void {
-    const leastChanges = Math.ceil(this.#maxChanges * TRIMMED_SHARE)
+    const { length } = this.#changes
+    const wantedChanges = length > this.#maxChanges ? Math.floor(this.#maxChanges * (1 - TRIMMED_SHARE)) : length
     const wantedBytes = this.#maxBytes * (1 - TRIMMED_SHARE)
     let count = 0
-    let last: FeedChange | undefined
-    while (count < leastChanges || this.#bytes > wantedBytes || last?.isInferred === true) {
-      last = this.#changes[count]
-      if (last === undefined) break
-      this.#bytes -= last.object.document.length
+    for (const { object, version } of this.#changes.slice(0, -1)) {
+      if (length - count <= wantedChanges && this.#bytes <= wantedBytes) break
+      this.#bytes -= object.document.length
+      this.#startAt(version)
       count += 1
     }
     this.#changes = this.#changes.slice(count)
     this.#firstSequence += count
-    this.#startVersion = last?.version ?? this.#version
   }
-}
 
-function isAfter({ version, isInferred }: FeedChange, seen: string): boolean {
-  return !isNotNewer(version, seen) || (isInferred && version === seen)
+  /** What was inferred comes before changes of lower versions: the start never goes back to those. */
+  #startAt(version: string): void {
+    if (isNotNewer(version, this.#startVersion)) return
+    this.#startVersion = version
+    this.#gaps = this.#gaps.filter(({ before }) => !isNotNewer(before, version))
+  }
 }

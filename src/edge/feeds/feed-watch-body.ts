@@ -46,6 +46,8 @@ export class FeedWatchBody implements ByteSource {
   #isLast = false
   #bookmarked = ''
   #wantsBookmark = false
+  /** Whether it has been told something since it was last at the end of what there is. */
+  #isOnItsWay = false
 
   constructor(options: FeedWatchOptions) {
     this.#options = options
@@ -109,7 +111,8 @@ export class FeedWatchBody implements ByteSource {
     for (;;) {
       const change = cursor.next()
       if (change === 'gone') return this.#expired()
-      if (change === undefined) return this.#wantsBookmark ? this.#bookmark(cursor) : 'wait'
+      if (change === undefined) return this.#atEnd(cursor)
+      this.#isOnItsWay = true
       const event = selected(change, selection)
       if (event !== undefined) return this.#event(event.type, event.object)
     }
@@ -140,6 +143,13 @@ export class FeedWatchBody implements ByteSource {
     const oldest = feed.history.startVersion
     this.#isLast = true
     return errorFrame(resourceExpired(`too old resource version; the oldest that is left is ${oldest}`).status, output)
+  }
+
+  /** Who was told the differences between two lists could not resume from the last of them: he gets a bookmark at once. */
+  #atEnd(cursor: FeedCursor): Pulled {
+    if (this.#isOnItsWay && this.#options.allowBookmarks && cursor.isInGap) this.#wantsBookmark = true
+    this.#isOnItsWay = false
+    return this.#wantsBookmark ? this.#bookmark(cursor) : 'wait'
   }
 
   /** Everything up to the cursor's version has been told. */

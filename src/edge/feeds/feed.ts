@@ -53,6 +53,8 @@ export interface FeedOptions {
   readonly restored?: RestoredList | undefined
   /** What its objects are, where that is known. */
   readonly type?: CollectionType | undefined
+  /** How many changes it remembers. */
+  readonly maxHistory?: number
   /** Hears of all that changes, to keep it. */
   readonly moved?: (feed: Feed, changes: readonly Change<KeptObject>[], isSnapshot: boolean) => void
   readonly clock: Clock
@@ -67,7 +69,7 @@ export class Feed {
   readonly #listeners = new Set<() => void>()
   /** The first is the sponsor. */
   readonly #members: Member[] = []
-  readonly history = new FeedHistory()
+  readonly history: FeedHistory
   #state: FeedState = 'resting'
   /** There until the reflector has come to rest. */
   #run: AbortController | undefined
@@ -77,21 +79,29 @@ export class Feed {
   #type: CollectionType | undefined
   #currentAtMs: number
   #isForNode = false
+  /** The version that the history has come to. Where others read both, it is that of the objects. */
+  #recordedVersion: string
 
   constructor(options: FeedOptions) {
     const { scope, upstream, restored, clock, random } = options
     this.#options = options
     this.#type = options.type
+    this.history = new FeedHistory(options.maxHistory)
     this.#currentAtMs = restored?.currentAtMs ?? 0
     const source = new FeedSource({
       scope,
       upstream,
       sponsor: () => this.#sponsor(),
       learned: (type) => this.learn(type),
-      following: () => this.#enter('following'),
+      following: () => {
+        // One that was told to stop meanwhile follows nothing.
+        if (this.#run?.signal.aborted === false) this.#enter('following')
+      },
     })
-    this.#reflector = new Reflector(source, { clock, random, restored, selection: scopeSelectors(scope) })
+    const selection = scopeSelectors(scope)
+    this.#reflector = new Reflector(source, { clock, random, restored, selection, taken: (step) => this.#step(step) })
     if (restored !== undefined) this.history.begin(restored.resourceVersion)
+    this.#recordedVersion = this.version
   }
 
   get scope(): CollectionScope {
@@ -175,9 +185,8 @@ export class Feed {
   /** A complete list that somebody was given. False where it is of no use: the feed follows, or has a newer one. */
   adopt({ objects, resourceVersion }: KeptList): boolean {
     if (this.#run !== undefined || resourceVersion === '') return false
-    const before = this.version
-    if (before !== '' && isNotNewer(resourceVersion, before)) return false
-    this.#took(this.#reflector.adopt(objects, resourceVersion), true, before)
+    if (this.isComplete && isNotNewer(resourceVersion, this.version)) return false
+    this.#took(this.#reflector.adopt(objects, resourceVersion), true)
     this.#currentAtMs = this.#options.clock.nowMs()
     return true
   }
@@ -218,12 +227,9 @@ export class Feed {
   /** A new run begins when the reflector has left the old one. */
   async #follow(run: AbortController): Promise<void> {
     const { logger, scope } = this.#options
-    let before = this.version
     try {
-      for await (const step of this.#reflector.steps(run.signal)) {
-        this.#step(step, before)
-        before = this.version
-      }
+      // Each step has been taken by the time that it comes out here.
+      for await (const _step of this.#reflector.steps(run.signal));
     } catch (error) {
       if (!run.signal.aborted) logger.error({ err: error, feed: describeScope(scope) }, 'a feed stopped by a defect')
     }
@@ -231,13 +237,16 @@ export class Feed {
     this.#start()
   }
 
-  #step({ changes, synced, failure }: Step<KeptObject>, before: string): void {
+  /** In the turn in which the objects change: nobody finds them ahead of their history. */
+  #step({ changes, synced, failure }: Step<KeptObject>): void {
+    if (changes.length > 0 || this.#recordedVersion !== this.version) this.#took(changes, synced === true)
     if (synced === true) this.#enter('following')
     if (failure !== undefined) this.#failed(failure.error)
-    if (changes.length > 0 || before !== this.version) this.#took(changes, synced === true, before)
   }
 
-  #took(changes: readonly Change<KeptObject>[], isSnapshot: boolean, before: string): void {
+  #took(changes: readonly Change<KeptObject>[], isSnapshot: boolean): void {
+    const before = this.#recordedVersion
+    this.#recordedVersion = this.version
     recordChanges(this.history, { changes, isSnapshot, before, after: this.version })
     this.#options.moved?.(this, changes, isSnapshot)
     this.#tell()

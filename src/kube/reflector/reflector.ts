@@ -40,12 +40,15 @@ export interface ReflectorListener<T extends Versioned> {
 
 export interface ReflectorOptions<T extends Versioned> extends ReflectorCoreOptions<T> {
   readonly clock?: Clock
+  /** Hears of each step in the turn in which the view changes; `steps` gives it a moment later. */
+  readonly taken?: (step: Step<T>) => void
 }
 
 export class Reflector<T extends Versioned> {
   readonly #source: ReflectorSource<T>
   readonly #clock: Clock
   readonly #core: ReflectorCore<T>
+  readonly #taken: (step: Step<T>) => void
   #running = false
   #synced = false
 
@@ -53,6 +56,7 @@ export class Reflector<T extends Versioned> {
     this.#source = source
     this.#clock = options.clock ?? systemClock
     this.#core = new ReflectorCore(options)
+    this.#taken = options.taken ?? (() => {})
   }
 
   /** The present view by `namespace/name` or `name`. */
@@ -95,6 +99,7 @@ export class Reflector<T extends Versioned> {
       let step = this.#core.start()
       for (;;) {
         this.#synced ||= step.synced === true
+        this.#taken(step)
         yield step
         // What the core has taken in is told above; what it has not taken in, it will ask for again.
         if (signal.aborted) return
