@@ -79,6 +79,7 @@ export class Feed {
   #type: CollectionType | undefined
   #currentAtMs: number
   #isForNode = false
+  #bytes = 0
   /** The version that the history has come to. Where others read both, it is that of the objects. */
   #recordedVersion: string
 
@@ -101,6 +102,7 @@ export class Feed {
     const selection = scopeSelectors(scope)
     this.#reflector = new Reflector(source, { clock, random, restored, selection, taken: (step) => this.#step(step) })
     if (restored !== undefined) this.history.begin(restored.resourceVersion)
+    this.#bytes = bytesOf(this.objects.values())
     this.#recordedVersion = this.version
   }
 
@@ -145,6 +147,11 @@ export class Feed {
     if (this.#isForNode) return
     this.#isForNode = true
     if (this.isComplete) this.#options.moved?.(this, [], false)
+  }
+
+  /** Of its objects, as they came. */
+  get bytes(): number {
+    return this.#bytes
   }
 
   get members(): number {
@@ -247,6 +254,7 @@ export class Feed {
   #took(changes: readonly Change<KeptObject>[], isSnapshot: boolean): void {
     const before = this.#recordedVersion
     this.#recordedVersion = this.version
+    this.#bytes = isSnapshot ? bytesOf(this.objects.values()) : Math.max(0, this.#bytes + grownBy(changes))
     recordChanges(this.history, { changes, isSnapshot, before, after: this.version })
     this.#options.moved?.(this, changes, isSnapshot)
     this.#tell()
@@ -293,4 +301,20 @@ export class Feed {
   #tell(): void {
     callAll([...this.#listeners])
   }
+}
+
+function bytesOf(objects: Iterable<KeptObject>): number {
+  let bytes = 0
+  for (const { document } of objects) bytes += document.length
+  return bytes
+}
+
+function grownBy(changes: readonly Change<KeptObject>[]): number {
+  let bytes = 0
+  for (const change of changes) {
+    const { length } = change.object.document
+    if (change.type === 'deleted') bytes -= length
+    else bytes += change.type === 'added' ? length : length - change.previous.document.length
+  }
+  return bytes
 }

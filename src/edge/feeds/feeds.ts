@@ -4,8 +4,9 @@ import { isNotNewer } from '../../kube/reflector/versions.ts'
 import { findResource, joinGroupVersion } from '../../kube/schema/catalogue.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { CollectionScope } from './collection-scope.ts'
+import { type CollectionScope, describeScope } from './collection-scope.ts'
 import { Feed, type FeedOptions, type RestoredList } from './feed.ts'
+import { FeedBudget, NODE_READER } from './feed-budget.ts'
 import type { CollectionType } from './representing.ts'
 import { covers } from './selection.ts'
 
@@ -14,11 +15,19 @@ export const MAX_FEEDS = 4_096
 /** After a link comes back its feeds ask again within this time, each at a moment of its own. */
 export const FEED_RESUME_SPREAD_MS = 1_000
 
+/** How long a collection that was too large is not tried again: each try costs the link all of it. */
+export const TOO_LARGE_MS = 10 * 60_000
+/** Collections that this is remembered of. */
+const MAX_TOO_LARGE = 1_024
+
 export interface FeedsOptions extends Pick<FeedOptions, 'upstream' | 'moved'> {
   readonly clock: Clock
   /** Draws from [0, 1). */
   readonly random: () => number
   readonly logger: Logger
+  /** Fewer than there are, for tests. */
+  readonly maxBytes?: number
+  readonly maxReaderBytes?: number
   /** Hears of a feed that is no more. */
   readonly dropped?: (feed: Feed) => void
 }
@@ -27,10 +36,15 @@ export class Feeds {
   readonly #options: FeedsOptions
   /** Those that were used last stand last. */
   readonly #feeds = new Map<string, Feed>()
+  readonly #byResource = new Map<string, Set<Feed>>()
+  readonly #budget: FeedBudget<Feed>
+  /** Until when nobody tries again to keep them. */
+  readonly #tooLarge = new Map<string, number>()
   #isReachable = false
 
   constructor(options: FeedsOptions) {
     this.#options = options
+    this.#budget = new FeedBudget(options.maxBytes, options.maxReaderBytes)
   }
 
   get all(): Iterable<Feed> {
@@ -49,26 +63,36 @@ export class Feeds {
     return this.#feeds.get(key)
   }
 
-  /** Undefined where there are too many that are read. */
-  ensure(scope: CollectionScope): Feed | undefined {
+  get bytes(): number {
+    return this.#budget.bytes
+  }
+
+  /** Undefined where there are too many that are read, altogether or for this reader alone. */
+  ensure(scope: CollectionScope, reader: string): Feed | undefined {
     const known = this.#feeds.get(scope.key)
     if (known !== undefined) {
       this.#feeds.delete(scope.key)
       this.#feeds.set(scope.key, known)
       return known
     }
-    if (this.#feeds.size >= MAX_FEEDS && !this.#dropOldest()) return undefined
-    return this.#add(scope)
+    if ((this.#tooLarge.get(scope.key) ?? 0) > this.#options.clock.monotonicMs()) return undefined
+    if (!this.#budget.mayAdd(reader) && !this.#dropOldest((feed) => this.#budget.readerOf(feed) === reader))
+      return undefined
+    if (this.#feeds.size >= MAX_FEEDS && !this.#dropOldest(() => true)) return undefined
+    return this.#add(scope, reader)
   }
 
   restore(scope: CollectionScope, restored: RestoredList, type: CollectionType | undefined): Feed | undefined {
-    return this.#feeds.size >= MAX_FEEDS ? undefined : this.#add(scope, restored, type)
+    if (this.#feeds.size >= MAX_FEEDS || this.#budget.isOver) return undefined
+    const feed = this.#add(scope, NODE_READER, restored, type)
+    this.#budget.resize(feed, feed.bytes)
+    return feed
   }
 
   /** The feed that knows most recently what is asked for, and all of it. */
   covering(scope: CollectionScope): Feed | undefined {
     let best: Feed | undefined
-    for (const feed of this.#feeds.values()) {
+    for (const feed of this.#byResource.get(resourceKey(scope)) ?? []) {
       if (!feed.isComplete || !covers(feed.scope, scope)) continue
       if (best === undefined || isNotNewer(best.version, feed.version)) best = feed
     }
@@ -78,6 +102,8 @@ export class Feeds {
   drop(feed: Feed): void {
     if (this.#feeds.get(feed.scope.key) !== feed) return
     this.#feeds.delete(feed.scope.key)
+    this.#byResource.get(resourceKey(feed.scope))?.delete(feed)
+    this.#budget.remove(feed)
     feed.close()
     this.#options.dropped?.(feed)
   }
@@ -100,18 +126,58 @@ export class Feeds {
   close(): void {
     for (const feed of this.#feeds.values()) feed.close()
     this.#feeds.clear()
+    this.#byResource.clear()
   }
 
-  #add(scope: CollectionScope, restored?: RestoredList, type = builtInType(scope)): Feed {
-    const feed = new Feed({ ...this.#options, scope, restored, type })
+  #add(scope: CollectionScope, reader: string, restored?: RestoredList, type = builtInType(scope)): Feed {
+    const { moved } = this.#options
+    const feed = new Feed({
+      ...this.#options,
+      scope,
+      restored,
+      type,
+      moved: (grown, changes, isSnapshot) => {
+        moved?.(grown, changes, isSnapshot)
+        this.#budget.resize(grown, grown.bytes)
+        this.#keepWithinBudget(grown)
+      },
+    })
     if (!this.#isReachable) feed.setReachable(false)
     this.#feeds.set(scope.key, feed)
+    this.#budget.add(feed, reader)
+    const siblings = this.#byResource.get(resourceKey(scope)) ?? new Set()
+    this.#byResource.set(resourceKey(scope), siblings.add(feed))
     return feed
   }
 
+  /** First what nobody reads, then what has just grown: its readers go to the API server by themselves. */
+  #keepWithinBudget(grown: Feed): void {
+    const reader = this.#budget.readerOf(grown)
+    while (this.#budget.isReaderOver(reader)) {
+      if (this.#dropOldest((feed) => feed !== grown && this.#budget.readerOf(feed) === reader)) continue
+      this.#abandonForSize(grown)
+      return
+    }
+    while (this.#budget.isOver) {
+      if (this.#dropOldest((feed) => feed !== grown)) continue
+      if (!grown.isForNode) this.#abandonForSize(grown)
+      return
+    }
+  }
+
+  #abandonForSize(feed: Feed): void {
+    const { logger, clock } = this.#options
+    logger.warn({ feed: describeScope(feed.scope), bytes: feed.bytes }, 'a collection is too large to be kept here')
+    feed.abandon(new Error('the collection is too large to be kept on this node'))
+    this.drop(feed)
+    this.#tooLarge.set(feed.scope.key, clock.monotonicMs() + TOO_LARGE_MS)
+    const [oldest] = this.#tooLarge.keys()
+    if (oldest !== undefined && this.#tooLarge.size > MAX_TOO_LARGE) this.#tooLarge.delete(oldest)
+  }
+
   /** Of those that nobody reads; what the node itself needs goes last. */
-  #dropOldest(): boolean {
-    const unread = [...this.#feeds.values()].filter(({ members }) => members === 0)
+  #dropOldest(isChosen: (feed: Feed) => boolean): boolean {
+    const unread = [...this.#feeds.values()].filter((feed) => feed.members === 0 && isChosen(feed))
     const oldest = unread.find(({ isForNode }) => !isForNode) ?? unread[0]
     if (oldest !== undefined) this.drop(oldest)
     return oldest !== undefined
@@ -122,4 +188,8 @@ function builtInType({ apiGroup, apiVersion, resource }: CollectionScope): Colle
   const kind = findResource(apiGroup, apiVersion, resource)?.kind
   const version = joinGroupVersion(apiGroup, apiVersion)
   return kind === undefined ? undefined : { apiVersion: version, kind, listKind: `${kind}List` }
+}
+
+function resourceKey({ apiGroup, apiVersion, resource }: CollectionScope): string {
+  return `${apiGroup}/${apiVersion}/${resource}`
 }

@@ -114,6 +114,11 @@ export class Readers {
       this.#options.verdicts.learn(identity.key, access, status === 200 ? 'allowed' : 'denied')
   }
 
+  /** Whom things are counted for: the node for nobody, everybody else by who they are, whatever token they show. */
+  accountOf(reader: Reader): string {
+    return reader.kind === 'node' ? '' : (this.known(reader)?.key ?? reader.tokenHash)
+  }
+
   /** Who it is, without the API server. */
   async recognise(reader: Reader): Promise<Recognised> {
     const known = this.known(reader)

@@ -56,7 +56,8 @@ export class OnlineReads {
     void readers.learn(request.reader, reading.info, answer.status).catch(() => {})
     const identity = readers.known(request.reader)
     if (identity === undefined && !policy.isShared(reading.info)) return answer
-    return passing.pass(identity === undefined ? reading : this.#ownedBy(identity, reading), answer, request.reader)
+    const reader = { ...request.reader, account: readers.accountOf(request.reader) }
+    return passing.pass(identity === undefined ? reading : this.#ownedBy(identity, reading), answer, reader)
   }
 
   #ownedBy<T extends Reading>(identity: Identity, reading: T): T {
@@ -90,7 +91,7 @@ export class OnlineReads {
   async #watch(reading: CollectionRead, request: ReplicaRequest): Promise<UpstreamAnswer> {
     const { feeds, readers } = this.#options
     const identity = await readers.admit(request.reader, reading.info)
-    const feed = identity && feeds.ensure(this.#scopeFor(reading, identity))
+    const feed = identity && feeds.ensure(this.#scopeFor(reading, identity), readers.accountOf(request.reader))
     if (feed === undefined) return await this.#upAlone(reading, request)
     if (await readers.isOfNode(request.reader)) feed.claimForNode()
     return await new WatchOpening(feed, reading, request, this.#options).answer()

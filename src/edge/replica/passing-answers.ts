@@ -26,6 +26,12 @@ export const MAX_PAGED_LISTS = 64
 /** What the pages of one such list may hold. */
 export const MAX_PAGED_LIST_BYTES = 32 * 1024 * 1024
 
+/** Who was given an answer. */
+export interface Passer extends Reader {
+  /** Whom what is kept of it is counted for. */
+  readonly account: string
+}
+
 /** The pages that have come, of a list that goes on. */
 interface PagedList {
   readonly objects: KeptObject[]
@@ -47,7 +53,7 @@ export class PassingAnswers {
   }
 
   /** The same answer, of which what is complete will be kept. What cannot be kept as it comes is fetched aside. */
-  pass(reading: Reading, answer: UpstreamAnswer, reader: Reader): UpstreamAnswer {
+  pass(reading: Reading, answer: UpstreamAnswer, reader: Passer): UpstreamAnswer {
     if (reading.kind === 'watch') return answer
     if (answer.status === 404 && reading.kind === 'get') this.#isGone(reading)
     if (answer.status !== 200) return answer
@@ -57,15 +63,15 @@ export class PassingAnswers {
     }
     return tapAnswer(answer, MAX_KEPT_ANSWER_BYTES, (bytes) => {
       if (bytes === undefined) this.#fetchAside(reading, reader)
-      else void this.#keep(reading, answer, bytes, reader.kind === 'node')
+      else void this.#keep(reading, answer, bytes, reader)
     })
   }
 
   /** Once in a while, on the credential of whoever asked: as a reader that comes for one look and leaves again. */
-  #fetchAside({ scope }: Reading, reader: Reader): void {
+  #fetchAside({ scope }: Reading, reader: Passer): void {
     const known = this.#feeds.find(scope) ?? this.#feeds.covering(scope)
     if (known !== undefined && this.#clock.nowMs() - known.currentAtMs < FETCH_ASIDE_MS) return
-    const feed = this.#feeds.ensure(scope)
+    const feed = this.#feeds.ensure(scope, reader.account)
     if (feed === undefined) return
     const sponsor = { pool: reader.pool, authorization: authorizationOf(reader) }
     let isOver = false
@@ -83,21 +89,22 @@ export class PassingAnswers {
     if (feed.state !== 'starting') over()
   }
 
-  async #keep(reading: Reading, { headers }: UpstreamAnswer, bytes: Buffer, isForNode: boolean): Promise<void> {
+  async #keep(reading: Reading, { headers }: UpstreamAnswer, bytes: Buffer, reader: Passer): Promise<void> {
+    const isForNode = reader.kind === 'node'
     const header = (wanted: string): string => headers.find(([name]) => name === wanted)?.[1] ?? ''
     const format = documentFormat(header('content-type'))
     if (format === undefined) return
     try {
       const body = await uncompressed(bytes, header('content-encoding'), MAX_KEPT_ANSWER_BYTES)
       if (reading.kind === 'get') {
-        this.#keepObject(reading, new KeptObject(format.encoding, body))
+        this.#keepObject(reading, new KeptObject(format.encoding, body), reader)
         this.#feeds.find(reading.scope)?.learn(format.walker.typeOf(body))
         if (isForNode) this.#feeds.find(reading.scope)?.claimForNode()
         return
       }
       const type = typeOfList(format.walker.typeOf(body))
       const { metadata, items } = readList(format, body)
-      this.#keepPage(reading, metadata, items, type)
+      this.#keepPage(reading, metadata, items, type, reader)
       if (isForNode) this.#feeds.find(reading.scope)?.claimForNode()
     } catch (error) {
       // Nobody waits for this: what goes wrong here ends here.
@@ -106,10 +113,10 @@ export class PassingAnswers {
     }
   }
 
-  #keepObject({ scope }: ObjectRead, object: KeptObject): void {
+  #keepObject({ scope }: ObjectRead, object: KeptObject, reader: Passer): void {
     // Who keeps the whole collection has it from there, or is about to.
     if (this.#feeds.find(scope) === undefined && this.#feeds.covering(scope) !== undefined) return
-    this.#feeds.ensure(scope)?.adopt({ objects: [object], resourceVersion: object.version })
+    this.#feeds.ensure(scope, reader.account)?.adopt({ objects: [object], resourceVersion: object.version })
   }
 
   /** A single object that was kept is no more; what is known of whole collections says so by itself. */
@@ -123,6 +130,7 @@ export class PassingAnswers {
     { continue: next = '', resourceVersion = '' }: ListMeta,
     items: readonly KeptObject[],
     type: ReturnType<typeof typeOfList>,
+    reader: Passer,
   ): void {
     // What was asked for may be older than what is kept, and is then refused there.
     const before = options.continueToken === '' ? undefined : this.#takePages(scope, options.continueToken)
@@ -132,7 +140,7 @@ export class PassingAnswers {
       this.#awaitPage(scope, next, { objects, resourceVersion, bytes: (before?.bytes ?? 0) + bytesOf(items) })
       return
     }
-    const feed = this.#feeds.ensure(scope)
+    const feed = this.#feeds.ensure(scope, reader.account)
     feed?.learn(type)
     feed?.adopt({ objects, resourceVersion })
   }
