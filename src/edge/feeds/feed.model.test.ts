@@ -179,7 +179,7 @@ class World {
   restore(): void {
     this.upstream.isUp = true
     this.feed.setReachable(true)
-    this.clock.advance(0)
+    void this.clock.advance(0)
   }
 
   /** Somebody lists by itself, and the feed may have it. */
@@ -196,7 +196,7 @@ class World {
     for (let wait = 0; wait === 0 || (wait < settleMs && !this.#isCurrent()); wait += 10_000) {
       await rest(10)
       this.upstream.bookmark()
-      this.clock.advance(10_000)
+      void this.clock.advance(10_000)
       await rest(10)
     }
     leave()

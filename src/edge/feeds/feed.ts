@@ -236,7 +236,7 @@ export class Feed {
     const { logger, scope } = this.#options
     try {
       // Each step has been taken by the time that it comes out here.
-      for await (const _step of this.#reflector.steps(run.signal));
+      await this.#reflector.run({}, run.signal)
     } catch (error) {
       if (!run.signal.aborted) logger.error({ err: error, feed: describeScope(scope) }, 'a feed stopped by a defect')
     }
