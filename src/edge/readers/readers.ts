@@ -75,13 +75,15 @@ export class Readers {
     return identity
   }
 
-  /** The name of a token's owner, by whoever can be asked; undefined where nobody knows. */
+  /**
+   * The name of a token's owner; undefined where nobody knows. By its signature first: whoever wants no more than the name does
+   * not wait for an API server that may be away.
+   */
   async nameOf(token: string, tokenHash: string): Promise<string | undefined> {
     const reader: Reader = { kind: 'token', pool: 'token', token, tokenHash }
-    const online = await this.identify(reader)
-    if (online !== undefined) return online.user.username
     const recognised = await this.recognise(reader)
-    return recognised.kind === 'known' ? recognised.identity.user.username : undefined
+    const identity = recognised.kind === 'known' ? recognised.identity : await this.identify(reader)
+    return identity?.user.username
   }
 
   /** Whether it is one of the node's own programs: the kubelet, by the node's certificate, or kube-proxy. */

@@ -20,9 +20,15 @@ import type { UpstreamAnswer } from '../upstream/upstream.ts'
 import type { FeedPolicy } from './feed-policy.ts'
 import { answerOf, listAnswer, outputOf, sortedObjects } from './local-answer.ts'
 import type { PassingAnswers } from './passing-answers.ts'
-import type { CollectionRead, Reading } from './reading.ts'
+import { type CollectionRead, type Reading, writingOf } from './reading.ts'
 import type { ReplicaRequest } from './replica-request.ts'
 import { type SharedWatchOptions, watchContentType, watchFrom } from './shared-watch.ts'
+
+/**
+ * What a kubelet writes, never watches, and asks for when it starts: without its own CSINode it takes no driver of volumes. All
+ * else that it writes it either follows or has no use for without an API server.
+ */
+const READ_BACK_BY_NODE: ReadonlySet<string> = new Set(['csinodes'])
 
 /** How long a reader waits for a feed to have its first list; then it asks by itself. */
 export const FEED_START_MS = 10_000
@@ -53,11 +59,24 @@ export class OnlineReads {
       if (answer !== undefined) return answer
     }
     const answer = await request.up()
-    void readers.learn(request.reader, reading.info, answer.status).catch(() => {})
+    void readers.learn(request.reader, reading.info, this.#rightsIn(answer, reading)).catch(() => {})
     const identity = readers.known(request.reader)
     if (identity === undefined && !policy.isShared(reading.info)) return answer
     const reader = { ...request.reader, account: readers.accountOf(request.reader) }
     return passing.pass(identity === undefined ? reading : this.#ownedBy(identity, reading), answer, reader)
+  }
+
+  /** The same answer to what is no read; of what the node will ask for later, what it wrote is kept. */
+  written(request: ReplicaRequest, answer: UpstreamAnswer): UpstreamAnswer {
+    const { policy, passing } = this.#options
+    const info = request.reader.kind === 'node' ? writingOf(request) : undefined
+    if (info === undefined || !READ_BACK_BY_NODE.has(info.resource) || !policy.keeps(info, true)) return answer
+    return passing.passWritten(info, answer)
+  }
+
+  /** Kubernetes looks at rights before it looks for an object: who is told that there is none might have had it. */
+  #rightsIn({ status }: UpstreamAnswer, { kind, info }: Reading): number {
+    return status === 404 && kind === 'get' && this.#options.policy.isShared(info) ? 200 : status
   }
 
   #ownedBy<T extends Reading>(identity: Identity, reading: T): T {

@@ -2,12 +2,14 @@
  * Keeps what passes: complete lists, also those in pages, and single objects, as the API server gave them to somebody. A feed
  * that follows its collection knows better and takes nothing from here.
  */
-import { documentFormat } from '../../kube/document-format.ts'
+import { type DocumentFormat, documentFormat } from '../../kube/document-format.ts'
 import type { ListMeta } from '../../kube/objects.ts'
+import type { ResourceRequest } from '../../kube/request-info.ts'
 import { WireError } from '../../protobuf/wire-error.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { CollectionScope } from '../feeds/collection-scope.ts'
+import { NODE_READER } from '../feeds/feed-budget.ts'
 import { readList, typeOfList } from '../feeds/feed-source.ts'
 import type { Feeds } from '../feeds/feeds.ts'
 import { KeptObject } from '../feeds/kept-object.ts'
@@ -15,7 +17,7 @@ import { uncompressed } from '../feeds/whole-body.ts'
 import { authorizationOf, type Reader } from '../readers/readers.ts'
 import { tapAnswer } from '../upstream/tapped-answer.ts'
 import type { UpstreamAnswer } from '../upstream/upstream.ts'
-import type { CollectionRead, ObjectRead, Reading } from './reading.ts'
+import { type CollectionRead, type ObjectRead, type Reading, scopeOfObject } from './reading.ts'
 
 /** A larger answer passes without being kept: reading it would keep everybody else waiting. */
 export const MAX_KEPT_ANSWER_BYTES = 4 * 1024 * 1024
@@ -63,7 +65,15 @@ export class PassingAnswers {
     }
     return tapAnswer(answer, MAX_KEPT_ANSWER_BYTES, (bytes) => {
       if (bytes === undefined) this.#fetchAside(reading, reader)
-      else void this.#keep(reading, answer, bytes, reader)
+      else void this.#read(answer, bytes, (format, body) => this.#keep(reading, reader, format, body))
+    })
+  }
+
+  /** The same answer to a write, with the object as it is now. */
+  passWritten(info: ResourceRequest, answer: UpstreamAnswer): UpstreamAnswer {
+    if (answer.status !== 200 && answer.status !== 201) return answer
+    return tapAnswer(answer, MAX_KEPT_ANSWER_BYTES, (bytes) => {
+      if (bytes !== undefined) void this.#read(answer, bytes, (format, body) => this.#keepWritten(info, format, body))
     })
   }
 
@@ -89,34 +99,42 @@ export class PassingAnswers {
     if (feed.state !== 'starting') over()
   }
 
-  async #keep(reading: Reading, { headers }: UpstreamAnswer, bytes: Buffer, reader: Passer): Promise<void> {
-    const isForNode = reader.kind === 'node'
+  /** Nobody waits for this: what goes wrong here ends here. */
+  async #read({ headers }: UpstreamAnswer, bytes: Buffer, keep: (format: DocumentFormat, body: Buffer) => void) {
     const header = (wanted: string): string => headers.find(([name]) => name === wanted)?.[1] ?? ''
     const format = documentFormat(header('content-type'))
     if (format === undefined) return
     try {
-      const body = await uncompressed(bytes, header('content-encoding'), MAX_KEPT_ANSWER_BYTES)
-      if (reading.kind === 'get') {
-        this.#keepObject(reading, new KeptObject(format.encoding, body), reader)
-        this.#feeds.find(reading.scope)?.learn(format.walker.typeOf(body))
-        if (isForNode) this.#feeds.find(reading.scope)?.claimForNode()
-        return
-      }
-      const type = typeOfList(format.walker.typeOf(body))
-      const { metadata, items } = readList(format, body)
-      this.#keepPage(reading, metadata, items, type, reader)
-      if (isForNode) this.#feeds.find(reading.scope)?.claimForNode()
+      keep(format, await uncompressed(bytes, header('content-encoding'), MAX_KEPT_ANSWER_BYTES))
     } catch (error) {
-      // Nobody waits for this: what goes wrong here ends here.
       const level = error instanceof WireError ? 'debug' : 'error'
       this.#logger[level]({ err: error }, 'an answer could not be kept')
     }
   }
 
-  #keepObject({ scope }: ObjectRead, object: KeptObject, reader: Passer): void {
+  #keep(reading: ObjectRead | CollectionRead, reader: Passer, format: DocumentFormat, body: Buffer): void {
+    if (reading.kind === 'get') {
+      this.#keepObject(reading.scope, new KeptObject(format.encoding, body), reader.account)
+      this.#feeds.find(reading.scope)?.learn(format.walker.typeOf(body))
+    } else {
+      const type = typeOfList(format.walker.typeOf(body))
+      const { metadata, items } = readList(format, body)
+      this.#keepPage(reading, metadata, items, type, reader)
+    }
+    if (reader.kind === 'node') this.#feeds.find(reading.scope)?.claimForNode()
+  }
+
+  #keepWritten(info: ResourceRequest, { encoding }: DocumentFormat, body: Buffer): void {
+    const object = new KeptObject(encoding, body)
+    const scope = scopeOfObject({ ...info, name: object.metadata.name ?? info.name })
+    this.#keepObject(scope, object, NODE_READER)
+    this.#feeds.find(scope)?.claimForNode()
+  }
+
+  #keepObject(scope: CollectionScope, object: KeptObject, account: string): void {
     // Who keeps the whole collection has it from there, or is about to.
     if (this.#feeds.find(scope) === undefined && this.#feeds.covering(scope) !== undefined) return
-    this.#feeds.ensure(scope, reader.account)?.adopt({ objects: [object], resourceVersion: object.version })
+    this.#feeds.ensure(scope, account)?.adopt({ objects: [object], resourceVersion: object.version })
   }
 
   /** A single object that was kept is no more; what is known of whole collections says so by itself. */

@@ -73,8 +73,17 @@ function read(info: ResourceRequest, { query, headers }: ReadHead): Reading | un
   return { kind: info.verb, info, scope: scopeOf(info), options, output: negotiate(isWatch, false) }
 }
 
+const writingVerbs: ReadonlySet<string> = new Set(['create', 'update', 'patch'])
+
+/** What a request writes whole and for good; undefined for what reads, deletes, tries, or means a part. */
+export function writingOf({ info, query, headers }: ReadHead): ResourceRequest | undefined {
+  if (info?.kind !== 'resource' || !writingVerbs.has(info.verb) || info.subresource !== '') return undefined
+  const isTried = query.first('dryRun') !== undefined
+  return isTried || info.parts.length > 2 || speaksForAnother(headers) ? undefined : info
+}
+
 /** The collection of this one object: what a list with its name would give. */
-function scopeOfObject(info: ResourceRequest): CollectionScope {
+export function scopeOfObject(info: ResourceRequest): CollectionScope {
   const fieldSelector = `metadata.name=${escapeFieldValue(info.name)}`
   const namespace = info.isInNamespace ? info.namespace : ''
   return scopeFrom({ ...info, namespace, labelSelector: '', fieldSelector, owner: '' })

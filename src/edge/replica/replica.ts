@@ -59,7 +59,7 @@ export class Replica {
     const ways = this.#waysOf(watched)
     if (ways === undefined) {
       if (isOffline && this.#hasBeenOnline) throw new UpstreamError('offline', reach.now.why)
-      return await watched.up()
+      return await this.#unkept(watched)
     }
     if (isOffline && this.#hasBeenOnline) return await ways.offline()
     try {
@@ -88,6 +88,17 @@ export class Replica {
     const asked = tokenRequestOf(request)
     if (asked === undefined) return undefined
     return { online: () => tokens.pass(asked, request), offline: () => tokens.answer(asked, request) }
+  }
+
+  /** Waits as long as the client does, but has others not wait for an API server that is silent. */
+  async #unkept(request: ReplicaRequest): Promise<UpstreamAnswer> {
+    const { clock, reach, online } = this.#options
+    const cancelDoubt = clock.schedule(SLOW_ANSWER_MS, () => reach.doubt())
+    try {
+      return online.written(request, await request.up())
+    } finally {
+      cancelDoubt()
+    }
   }
 
   /** What is kept is answered at once; what is not may be had in a moment. */
