@@ -20,14 +20,23 @@ import { AccessReviews } from './readers/access-reviews.ts'
 import { Readers } from './readers/readers.ts'
 import { TokenReviews } from './readers/token-review.ts'
 import { Verdicts } from './readers/verdicts.ts'
+import { countedUpstream } from './replica/counted-body.ts'
 import { Documents } from './replica/documents.ts'
 import { type FeedPolicy, USUAL_FEED_POLICY } from './replica/feed-policy.ts'
 import { OfflineReads } from './replica/offline-reads.ts'
 import { OnlineReads } from './replica/online-reads.ts'
 import { PassingAnswers } from './replica/passing-answers.ts'
+import { ReadAudit } from './replica/read-audit.ts'
 import { Replica } from './replica/replica.ts'
 import { presentFeed, ReplicaKeeping } from './replica/replica-keeping.ts'
-import { type FeedSummary, type ReplicaStatus, replicaStatus, summarizeFeeds } from './replica/replica-status.ts'
+import { createReplicaMetrics, type ReplicaMetrics } from './replica/replica-metrics.ts'
+import {
+  type FeedSummary,
+  type ReplicaStatus,
+  replicaNumbers,
+  replicaStatus,
+  summarizeFeeds,
+} from './replica/replica-status.ts'
 import { TokenAnswers } from './replica/token-answers.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
@@ -93,8 +102,11 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     random,
     logger: componentLogger(options.logger, 'edge/readers'),
   })
-  const feeds = new Feeds({
-    upstream,
+  const metrics: ReplicaMetrics = createReplicaMetrics(registry, () =>
+    replicaNumbers({ feeds, documents, verdicts, tokens }, clock),
+  )
+  const feeds: Feeds = new Feeds({
+    upstream: countedUpstream(upstream, metrics),
     clock,
     random,
     logger,
@@ -108,7 +120,7 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
   })
   const ended = new AbortController()
   const reviewing = { upstream, clock, signal: ended.signal }
-  const verdicts = new Verdicts({ changed: (key, verdict) => kept.verdictChanged(key, verdict) })
+  const verdicts: Verdicts = new Verdicts({ changed: (key, verdict) => kept.verdictChanged(key, verdict) })
   const readers = new Readers({
     node: options.node,
     reviews: new TokenReviews(reviewing),
@@ -119,15 +131,19 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     recognise: (token) => offlineReaders.recognise(token),
     isKubeProxy: options.isKubeProxy,
   })
-  const documents = new Documents({ changed: (key, document) => kept.documentChanged(key, document) })
-  const tokens = new TokenAnswers({
+  const documents: Documents = new Documents({ changed: (key, document) => kept.documentChanged(key, document) })
+  const tokens: TokenAnswers = new TokenAnswers({
     isPodThere: (uid) => isPodThere(feeds, uid),
     issued: (token) => offlineReaders.accepted(token),
     changed: (key, answer) => kept.tokenChanged(key, answer),
   })
-  const shared = { feeds, readers, policy, clock, random }
+  const audit = new ReadAudit(clock, componentLogger(options.logger, 'edge/audit'))
+  const shared = { feeds, readers, policy, clock, random, metrics, audit }
   const replica = new Replica({
+    node: options.node,
     reach,
+    metrics,
+    audit,
     clock,
     online: new OnlineReads({ ...shared, passing: new PassingAnswers(feeds, clock, logger) }),
     offline: new OfflineReads({ ...shared, documents, offlineSinceMs: () => reach.now.sinceMs }),

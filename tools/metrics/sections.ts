@@ -16,6 +16,7 @@ import { createTokenMetrics } from '../../src/edge/kubeconfigs/token-metrics.ts'
 import { createLinkMetrics } from '../../src/edge/link/link-metrics.ts'
 import { createNatMetrics, createNetworkMetrics } from '../../src/edge/network/network-metrics.ts'
 import { createReachMetrics } from '../../src/edge/reach/reach-metrics.ts'
+import { createReplicaMetrics } from '../../src/edge/replica/replica-metrics.ts'
 import { createUpstreamMetrics } from '../../src/edge/upstream/upstream-metrics.ts'
 import { CertificateMetrics } from '../../src/hub/certificates/metrics.ts'
 import { createClaimMetrics } from '../../src/hub/claims/metrics.ts'
@@ -99,6 +100,17 @@ function hubRegistry(): Registry {
   return registry
 }
 
+const nothingRead = {
+  states: { following: 0, starting: 0, resting: 0, failing: 0 },
+  objects: 0,
+  bytes: 0,
+  readers: 0,
+  oldestMs: 0,
+  documents: 0,
+  verdicts: 0,
+  tokens: 0,
+}
+
 function edgeRegistry(): Registry {
   const registry = new Registry()
   createKeeperMetrics(registry)
@@ -111,6 +123,7 @@ function edgeRegistry(): Registry {
   createReachMetrics(registry, () => ({ state: 'offline', lastsMs: 0 }))
   createFilterMetrics(registry)
   createKeepingMetrics(registry, () => nothingKept)
+  createReplicaMetrics(registry, () => nothingRead)
   createTokenMetrics(registry)
   createNatMetrics(registry)
   createKonnectivityMetrics(registry)

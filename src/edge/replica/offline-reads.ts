@@ -5,6 +5,7 @@
  */
 import { accessDenied } from '../../kube/status/access-denied.ts'
 import { serviceUnavailable } from '../../kube/status/availability-errors.ts'
+import { findApiError } from '../../kube/status/predicates.ts'
 import { unauthorized } from '../../kube/status/request-errors.ts'
 import { notFound } from '../../kube/status/resource-errors.ts'
 import type { ApiError } from '../../kube/status/status.ts'
@@ -18,21 +19,26 @@ import { type Selection, selectionFrom } from '../feeds/selection.ts'
 import type { Identity } from '../readers/identity.ts'
 import { authorizationOf, type Readers } from '../readers/readers.ts'
 import type { UpstreamAnswer } from '../upstream/upstream.ts'
+import { countedBody } from './counted-body.ts'
 import type { Documents } from './documents.ts'
 import type { FeedPolicy } from './feed-policy.ts'
 import { answerOf, findObject, listAnswer, objectAnswer, outputOf, sortedObjects } from './local-answer.ts'
+import type { ReadAudit } from './read-audit.ts'
 import type { CollectionRead, ObjectRead, Reading } from './reading.ts'
+import type { OfflineRefusal, ReplicaMetrics } from './replica-metrics.ts'
 import type { ReplicaRequest } from './replica-request.ts'
 import { watchContentType, watchFrom } from './shared-watch.ts'
 
 /** Go's client repeats ten times by itself what carries a Retry-After: kubectl would be silent for ten times as long. */
-const OFFLINE_RETRY_SECONDS = 1
+export const OFFLINE_RETRY_SECONDS = 1
 
 export interface OfflineReadsOptions {
   readonly feeds: Feeds
   readonly readers: Readers
   readonly policy: FeedPolicy
   readonly documents: Documents
+  readonly metrics?: ReplicaMetrics | undefined
+  readonly audit?: ReadAudit | undefined
   /** The date since which the API server cannot be reached. */
   readonly offlineSinceMs: () => number
   readonly clock: Clock
@@ -58,15 +64,38 @@ export class OfflineReads {
   /** Throws an ApiError for all that cannot be answered. */
   async answer(reading: Reading, request: ReplicaRequest): Promise<UpstreamAnswer> {
     const identity = await this.#identify(request)
+    try {
+      const answer = this.#answer(reading, identity, request)
+      this.#decided(reading, identity, answer.status)
+      return this.#counted(answer, reading)
+    } catch (error) {
+      this.#decided(reading, identity, findApiError(error)?.code ?? 500)
+      throw error
+    }
+  }
+
+  #answer(reading: Reading, identity: Identity, request: ReplicaRequest): UpstreamAnswer {
     this.#authorize(reading, identity)
     const found = this.#find(reading, identity)
     try {
       if (reading.kind === 'get') return this.#get(reading, found)
       return reading.kind === 'list' ? this.#list(reading, found) : this.#watch(reading, found, request)
     } catch (error) {
-      if (error instanceof InexactError) throw this.#unavailable(error.message)
+      if (error instanceof InexactError) throw this.#unavailable(error.message, 'inexact')
       throw error
     }
+  }
+
+  #decided({ info }: Reading, { user }: Identity, code: number): void {
+    const { audit, offlineSinceMs } = this.#options
+    audit?.decided({ user: user.username, info, code, source: 'offline', offlineSinceMs: offlineSinceMs() })
+  }
+
+  #counted(answer: UpstreamAnswer, { kind }: Reading): UpstreamAnswer {
+    const { metrics } = this.#options
+    if (metrics === undefined) return answer
+    metrics.read(kind, 'offline')
+    return { ...answer, body: countedBody(answer.body, (bytes) => metrics.given('offline', bytes)) }
   }
 
   /** A document about the API. Throws an ApiError where there is none that the caller can read. */
@@ -75,22 +104,30 @@ export class OfflineReads {
     const at = new Date(this.#options.offlineSinceMs()).toISOString()
     const warning = `299 - "this node is cut off from its API server since ${at}"`
     const answer = this.#options.documents.answer(path, request, warning)
-    if (answer === undefined) throw this.#unavailable(`${path} has not been kept here in a form that was asked for`)
+    if (answer === undefined)
+      throw this.#unavailable(`${path} has not been kept here in a form that was asked for`, 'not-kept')
+    this.#options.metrics?.read('document', 'offline')
     return answer
   }
 
   async #identify({ reader }: ReplicaRequest): Promise<Identity> {
     const recognised = await this.#options.readers.recognise(reader)
     if (recognised.kind === 'known') return recognised.identity
-    throw recognised.kind === 'rejected' ? unauthorized(recognised.why) : this.#unavailable(recognised.why)
+    if (recognised.kind === 'unknown') throw this.#unavailable(recognised.why, 'token-unknown')
+    this.#options.metrics?.refused('token-rejected')
+    throw unauthorized(recognised.why)
   }
 
   #authorize({ info }: Reading, identity: Identity): void {
     const verdict = this.#options.readers.verdictOf(identity, info)
-    if (verdict === 'denied') throw accessDenied(identity.user.username, info)
+    if (verdict === 'denied') {
+      this.#options.metrics?.refused('denied')
+      throw accessDenied(identity.user.username, info)
+    }
     if (verdict === undefined)
       throw this.#unavailable(
         `it is not known here whether ${identity.user.username} may ${info.verb} ${info.resource}`,
+        'verdict-unknown',
       )
   }
 
@@ -101,7 +138,7 @@ export class OfflineReads {
     const feed = policy.keeps(reading.scope, true) ? feeds.covering(scope) : undefined
     const type = feed?.type
     if (feed === undefined || type === undefined)
-      throw this.#unavailable(`${describeScope(scope)} have not been kept here`)
+      throw this.#unavailable(`${describeScope(scope)} have not been kept here`, 'not-kept')
     return { feed, type, selection: selectionFrom(feed.scope, scope, type.kind), warning: this.#warning(feed, scope) }
   }
 
@@ -148,7 +185,8 @@ export class OfflineReads {
     return `299 - "this node is cut off from its API server; ${scope.resource} are as they were at ${at}"`
   }
 
-  #unavailable(why: string): ApiError {
+  #unavailable(why: string, reason: OfflineRefusal): ApiError {
+    this.#options.metrics?.refused(reason)
     const since = new Date(this.#options.offlineSinceMs()).toISOString()
     return serviceUnavailable(`this node is cut off from its API server since ${since}: ${why}`, OFFLINE_RETRY_SECONDS)
   }

@@ -3,6 +3,7 @@
  * watch of the API server, and a list that may be of any version comes from there too. What a feed cannot give exactly as it
  * was asked for goes up by itself.
  */
+import type { ByteSource } from '../../http/body/byte-source.ts'
 import { documentFormat } from '../../kube/document-format.ts'
 import { isNotNewer } from '../../kube/reflector/versions.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -17,10 +18,13 @@ import { selectionFrom } from '../feeds/selection.ts'
 import type { Identity } from '../readers/identity.ts'
 import { authorizationOf, type Readers } from '../readers/readers.ts'
 import type { UpstreamAnswer } from '../upstream/upstream.ts'
+import { countedBody } from './counted-body.ts'
 import type { FeedPolicy } from './feed-policy.ts'
 import { answerOf, listAnswer, outputOf, sortedObjects } from './local-answer.ts'
 import type { PassingAnswers } from './passing-answers.ts'
+import type { ReadAudit } from './read-audit.ts'
 import { type CollectionRead, type Reading, writingOf } from './reading.ts'
+import type { ReadSource, ReplicaMetrics } from './replica-metrics.ts'
 import type { ReplicaRequest } from './replica-request.ts'
 import { type SharedWatchOptions, watchContentType, watchFrom } from './shared-watch.ts'
 
@@ -38,6 +42,8 @@ export interface OnlineReadsOptions {
   readonly readers: Readers
   readonly passing: PassingAnswers
   readonly policy: FeedPolicy
+  readonly metrics?: ReplicaMetrics | undefined
+  readonly audit?: ReadAudit | undefined
   readonly clock: Clock
   /** Draws from [0, 1). */
   readonly random: () => number
@@ -51,6 +57,12 @@ export class OnlineReads {
   }
 
   async answer(reading: Reading, request: ReplicaRequest): Promise<UpstreamAnswer> {
+    const answer = await this.#answer(reading, request)
+    this.#options.metrics?.read(reading.kind, sourceOf(answer))
+    return answer
+  }
+
+  async #answer(reading: Reading, request: ReplicaRequest): Promise<UpstreamAnswer> {
     const { policy, passing, readers } = this.#options
     if (!(await this.#isKept(reading, request))) return await request.up()
     if (reading.kind === 'watch' && isShareable(reading)) return await this.#watch(reading, request)
@@ -97,10 +109,11 @@ export class OnlineReads {
     if (known === undefined || feeds.find(this.#scopeFor(reading, known))?.state !== 'following') return undefined
     const identity = await readers.admit(request.reader, reading.info)
     const feed = identity && feeds.find(this.#scopeFor(reading, identity))
-    if (feed?.state !== 'following' || feed.type === undefined) return undefined
+    if (identity === undefined || feed?.state !== 'following' || feed.type === undefined) return undefined
     try {
       const output = outputOf(reading, feed.type, clock)
-      return listAnswer(feed, reading, selectionFrom(feed.scope, feed.scope, feed.type.kind), output)
+      const answer = listAnswer(feed, reading, selectionFrom(feed.scope, feed.scope, feed.type.kind), output)
+      return this.#fromFeed(answer, reading, identity)
     } catch (error) {
       if (error instanceof InexactError) return undefined
       throw error
@@ -111,9 +124,16 @@ export class OnlineReads {
     const { feeds, readers } = this.#options
     const identity = await readers.admit(request.reader, reading.info)
     const feed = identity && feeds.ensure(this.#scopeFor(reading, identity), readers.accountOf(request.reader))
-    if (feed === undefined) return await this.#upAlone(reading, request)
+    if (identity === undefined || feed === undefined) return await this.#upAlone(reading, request)
     if (await readers.isOfNode(request.reader)) feed.claimForNode()
-    return await new WatchOpening(feed, reading, request, this.#options).answer()
+    const answer = await new WatchOpening(feed, reading, request, this.#options).answer()
+    return answer.isLocal === true ? this.#fromFeed(answer, reading, identity) : answer
+  }
+
+  #fromFeed(answer: UpstreamAnswer, { info }: Reading, { user }: Identity): UpstreamAnswer {
+    const { audit, metrics } = this.#options
+    audit?.decided({ user: user.username, info, code: answer.status, source: 'feed' })
+    return metrics === undefined ? answer : { ...answer, body: given(answer.body, metrics) }
   }
 
   async #upAlone(reading: Reading, request: ReplicaRequest): Promise<UpstreamAnswer> {
@@ -225,7 +245,10 @@ class WatchOpening {
       upstream: answer.body,
       format,
       isResumed,
-      takeOver: (version) => this.#takeOver(version),
+      takeOver: (version) => {
+        const rest = this.#takeOver(version)
+        return rest && this.#options.metrics ? given(rest, this.#options.metrics) : rest
+      },
       over: this.#leave,
     })
     this.#body = body
@@ -270,6 +293,15 @@ class WatchOpening {
       signal.addEventListener('abort', () => settle(false), { once: true })
     })
   }
+}
+
+function sourceOf({ isLocal, body }: UpstreamAnswer): ReadSource {
+  if (isLocal === true) return 'feed'
+  return body instanceof RelayedWatch ? 'relayed' : 'upstream'
+}
+
+function given(body: ByteSource, metrics: ReplicaMetrics): ByteSource {
+  return countedBody(body, (bytes) => metrics.given('feed', bytes))
 }
 
 /** Objects as they are, in an encoding that a feed has; Tables and bare metadata go up. */

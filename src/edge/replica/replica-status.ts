@@ -1,11 +1,13 @@
 /** What the replica tells of itself to whoever administers the node: in all, and feed by feed. */
 import { formatFieldSelector } from '../../kube/selectors/field.ts'
 import { formatLabelSelector } from '../../kube/selectors/label.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Feed, FeedState } from '../feeds/feed.ts'
 import type { Feeds } from '../feeds/feeds.ts'
 import type { Keeping, KeepingStatus } from '../keeping/kept.ts'
 import type { Reach } from '../reach/reach.ts'
 import { isKept, isSecret } from './replica-keeping.ts'
+import type { ReplicaNumbers } from './replica-metrics.ts'
 
 export interface ReachStatus {
   readonly state: string
@@ -82,7 +84,7 @@ export function replicaStatus({ feeds, reach, keeping, documents, verdicts, toke
   }
 }
 
-export function totalsOf(feeds: Feeds): FeedTotals {
+function totalsOf(feeds: Feeds): FeedTotals {
   let [objects, bytes, readers] = [0, 0, 0]
   for (const feed of feeds.all) {
     objects += feed.objects.size
@@ -90,6 +92,23 @@ export function totalsOf(feeds: Feeds): FeedTotals {
     readers += feed.members
   }
   return { feeds: feeds.size, objects, bytes, readers }
+}
+
+/** For metrics. */
+export function replicaNumbers(
+  { feeds, documents, verdicts, tokens }: Omit<ReplicaParts, 'reach' | 'keeping'>,
+  clock: Clock,
+): ReplicaNumbers {
+  const states = { following: 0, starting: 0, resting: 0, failing: 0 }
+  let oldestMs = 0
+  for (const feed of feeds.all) {
+    states[feed.state] += 1
+    const isRead = feed.members > 0 && feed.isComplete
+    if (isRead) oldestMs = Math.max(oldestMs, clock.nowMs() - feed.currentAtMs)
+  }
+  const { objects, bytes, readers } = totalsOf(feeds)
+  const known = { documents: documents.size, verdicts: verdicts.size, tokens: tokens.size }
+  return { states, objects, bytes, readers, oldestMs, ...known }
 }
 
 /** In the order of their names. */

@@ -4,21 +4,27 @@
  * cannot be reached nothing waits for it, and nothing claims to have had an effect.
  */
 import type { Cancellation } from '../../http/server/ending.ts'
+import { serviceUnavailable } from '../../kube/status/availability-errors.ts'
 import { isServiceUnavailable } from '../../kube/status/predicates.ts'
+import type { ApiError } from '../../kube/status/status.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Reach } from '../reach/reach.ts'
 import { type UpstreamAnswer, UpstreamError } from '../upstream/upstream.ts'
 import { type Documents, documentPath } from './documents.ts'
-import type { OfflineReads } from './offline-reads.ts'
+import { OFFLINE_RETRY_SECONDS, type OfflineReads } from './offline-reads.ts'
 import type { OnlineReads } from './online-reads.ts'
+import type { ReadAudit } from './read-audit.ts'
 import { readingOf } from './reading.ts'
+import type { ReadVerb, ReplicaMetrics } from './replica-metrics.ts'
 import type { ReplicaRequest } from './replica-request.ts'
-import { type TokenAnswers, tokenRequestOf } from './token-answers.ts'
+import { type AskedToken, type TokenAnswers, tokenRequestOf } from './token-answers.ts'
 
 /** A request that has no answer by then makes the edge ask whether anybody would get one. */
 export const SLOW_ANSWER_MS = 2_000
 
 export interface ReplicaOptions {
+  /** Its name. */
+  readonly node: string
   readonly reach: Pick<Reach, 'now' | 'answered' | 'failed' | 'doubt' | 'confirm' | 'nodeRejected' | 'onChange'>
   readonly online: OnlineReads
   readonly offline: OfflineReads
@@ -28,6 +34,8 @@ export interface ReplicaOptions {
   readonly isOff?: boolean
   /** Hears the `Date` of answers of the API server. */
   readonly told?: (date: string) => void
+  readonly metrics?: ReplicaMetrics | undefined
+  readonly audit?: ReadAudit | undefined
   readonly clock: Clock
 }
 
@@ -58,7 +66,7 @@ export class Replica {
     const watched: ReplicaRequest = { ...request, up: (body) => this.#up(request, body) }
     const ways = this.#waysOf(watched)
     if (ways === undefined) {
-      if (isOffline && this.#hasBeenOnline) throw new UpstreamError('offline', reach.now.why)
+      if (isOffline && this.#hasBeenOnline) throw this.#neverKept()
       return await this.#unkept(watched)
     }
     if (isOffline && this.#hasBeenOnline) return await ways.offline()
@@ -82,12 +90,50 @@ export class Replica {
     const path = documentPath(request)
     if (path !== undefined)
       return {
-        online: async () => documents.pass(path, await request.up()),
+        online: async () => this.#counted('document', documents.pass(path, await request.up())),
         offline: () => offline.document(path, request),
       }
     const asked = tokenRequestOf(request)
     if (asked === undefined) return undefined
-    return { online: () => tokens.pass(asked, request), offline: () => tokens.answer(asked, request) }
+    return {
+      online: async () => this.#counted('token', await tokens.pass(asked, request)),
+      offline: () => this.#keptToken(asked, request),
+    }
+  }
+
+  #counted(verb: ReadVerb, answer: UpstreamAnswer): UpstreamAnswer {
+    this.#options.metrics?.read(verb, 'upstream')
+    return answer
+  }
+
+  async #keptToken(asked: AskedToken, request: ReplicaRequest): Promise<UpstreamAnswer> {
+    const { tokens, metrics, audit, node, reach } = this.#options
+    try {
+      const answer = await tokens.answer(asked, request)
+      metrics?.read('token', 'offline')
+      audit?.decided({
+        user: `system:node:${node}`,
+        info: asked,
+        code: answer.status,
+        source: 'offline',
+        offlineSinceMs: reach.now.sinceMs,
+      })
+      return answer
+    } catch (error) {
+      if (isServiceUnavailable(error)) metrics?.refused('not-kept')
+      throw error
+    }
+  }
+
+  /** In words that do not tell strangers where the hub is; the log says why. */
+  #neverKept(): ApiError {
+    const { metrics, reach } = this.#options
+    metrics?.refused('never-kept')
+    const since = new Date(reach.now.sinceMs).toISOString()
+    return serviceUnavailable(
+      `this node is cut off from its API server since ${since}: until it is back only what was read here before can be read`,
+      OFFLINE_RETRY_SECONDS,
+    )
   }
 
   /** Waits as long as the client does, but has others not wait for an API server that is silent. */

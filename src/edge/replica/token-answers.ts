@@ -42,7 +42,7 @@ export interface TokenAnswersOptions {
 }
 
 /** The account and its namespace are in the path. */
-export type AskedToken = Pick<ResourceRequest, 'namespace' | 'name'>
+export type AskedToken = ResourceRequest
 
 /** Only from the node itself: whoever else asks has to wait. */
 export function tokenRequestOf({ method, info, reader }: ReplicaRequest): AskedToken | undefined {
