@@ -19,6 +19,7 @@ export const slowFiles: readonly string[] = [
   'test/e2e/tunnel-ways.test.ts',
   'test/e2e/tunnel.test.ts',
   'test/e2e/up.test.ts',
+  'test/chaos/chaos.test.ts',
   'test/contract/store/lmdb-disk.test.ts',
   'test/integration/keeping/keeping-crash.test.ts',
   'test/stall/attacks.test.ts',
