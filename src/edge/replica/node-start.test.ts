@@ -63,6 +63,7 @@ class World {
     const documents = new Documents()
     const shared = { feeds, readers, policy: USUAL_FEED_POLICY, clock, random }
     this.replica = new Replica({
+      node: 'edge-1',
       reach: this.#reach(),
       clock,
       online: new OnlineReads({ ...shared, passing: new PassingAnswers(feeds, clock, logger) }),
