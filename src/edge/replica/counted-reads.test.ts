@@ -55,6 +55,7 @@ describe('reads that are counted', () => {
     feeds.setReachable(true)
     const audit = { decided: (read: DecidedRead) => told.push(read) } as unknown as ReadAudit
     const readers = {
+      accountOf: () => 'reader',
       known: () => pod,
       admit: async () => pod,
       learn: async () => {},
