@@ -2,6 +2,7 @@
  * The replica of this edge, put together: whether the API server can be reached, the feeds, who may read them, what is kept of
  * all this on disk, and what joins them.
  */
+import { setMaxListeners } from 'node:events'
 import type { Registry } from 'prom-client'
 import type { Part } from '../process/lifecycle.ts'
 import type { SafetyNet } from '../process/safety-net.ts'
@@ -119,6 +120,8 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     dropped: (feed) => kept.feedDropped(feed),
   })
   const ended = new AbortController()
+  // Each review that is under way has one; how many those are is limited with the requests they are for.
+  setMaxListeners(0, ended.signal)
   const reviewing = { upstream, clock, signal: ended.signal }
   const verdicts: Verdicts = new Verdicts({ changed: (key, verdict) => kept.verdictChanged(key, verdict) })
   const readers = new Readers({
