@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import type { ResourceRequest } from '../../kube/request-info.ts'
+import { escapeFieldValue } from '../../kube/selectors/field.ts'
 
 /** Readers times what each reads; beyond, what was learnt longest ago is forgotten, and refused as unknown. */
 export const MAX_VERDICTS = 16_384
@@ -75,16 +76,27 @@ export class Verdicts {
   }
 }
 
+/** Each shows whoever has the right all that the one before would: a watch begins with everything there is. */
+const readingVerbs = ['get', 'list', 'watch'] as const
+
 /**
- * Permissions that hold this one within them. Who may list a collection sees every object in it, and so may get each; who may
- * read it in all namespaces may do so in one, and who may read all of it may read what selectors leave.
+ * Permissions that hold this one within them. Who may list or watch a collection sees every object in it; who may read it in all
+ * namespaces may do so in one, and who may read all of it may read what selectors leave.
  */
 function wider(access: Access): Access[] {
-  if (access.subresource !== '') return []
+  const { verb, name, subresource } = access
+  const rank = readingVerbs.findIndex((each) => each === verb)
+  if (subresource !== '' || rank < 0) return []
   const everything = { ...access, name: '', labelSelector: '', fieldSelector: '' }
-  const verbs = access.verb === 'get' ? (['get', 'list'] as const) : [access.verb]
-  const named = verbs.flatMap((verb) => (verb === 'get' ? [] : [{ ...everything, verb }]))
-  return [...named, ...verbs.map((verb) => ({ ...everything, verb, namespace: '' }))]
+  // Programs that want one object only, and want to know when it changes, watch the collection of its name.
+  const named = { ...everything, name, fieldSelector: `metadata.name=${escapeFieldValue(name)}` }
+  const selections = verb === 'get' ? [everything, named] : [everything, access]
+  return readingVerbs.slice(rank).flatMap((each) =>
+    selections.flatMap((selection) => {
+      const held = { ...selection, verb: each }
+      return [held, { ...held, namespace: '' }]
+    }),
+  )
 }
 
 function keyOf(identityKey: string, access: Access): string {
