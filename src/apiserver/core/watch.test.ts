@@ -121,6 +121,13 @@ describe('Watch', () => {
     expect(told().at(-1)).toBe('BOOKMARK  2')
   })
 
+  it('gives no bookmark that lies before where the client began', async () => {
+    const { told, clock } = world([initialItem('a')], { resourceVersion: '5' })
+    await settle()
+    await clock.advance(BOOKMARK_INTERVAL_MS)
+    expect(told()).toEqual(['BOOKMARK  5'])
+  })
+
   it('goes on from the store when it has fallen behind the memory', async () => {
     const { collection, told, state, store } = world([initialItem('a', 'x'.repeat(60_000))])
     await settle()

@@ -32,6 +32,8 @@ export class Watch {
   readonly #turns: Turns
   /** The client knows of everything up to here. Nothing can be said before it has its initial events. */
   #toldRevision: number | undefined
+  /** Of the last event: one bookmark further back would make the client hear again what it was told. */
+  #sentRevision = 0
   /** Whether the watch has taken in everything that the collection knows of. */
   #isUpToDate = false
 
@@ -141,6 +143,7 @@ export class Watch {
   async #tell({ revision, before, after }: ItemChange, signal: AbortSignal): Promise<void> {
     const { prefix, selection } = this.#parts
     if (!(after ?? before)?.key.startsWith(prefix)) return
+    this.#sentRevision = revision
     const wasSelected = before !== undefined && selection(before)
     const isSelected = after !== undefined && selection(after)
     if (isSelected) await this.#client.send({ type: wasSelected ? 'MODIFIED' : 'ADDED', item: after, revision }, signal)
@@ -149,8 +152,11 @@ export class Watch {
   }
 
   #bookmark(): void {
-    const revision = this.#isUpToDate ? this.#parts.collection.revision : this.#toldRevision
-    if (revision !== undefined) this.#client.bookmark(revision)
+    if (this.#toldRevision === undefined) return
+    // Who began at a version that the collection has yet to come to is not told an older one.
+    const known = this.#isUpToDate ? this.#parts.collection.revision : 0
+    const revision = Math.max(known, this.#toldRevision)
+    if (revision >= this.#sentRevision) this.#client.bookmark(revision)
   }
 
   #bookmarkNowAndThen(): () => void {
