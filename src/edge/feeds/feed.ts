@@ -23,6 +23,9 @@ import type { CollectionType } from './representing.ts'
 /** A client that watches again comes within moments: so long the watch goes on without anybody to read it. */
 export const FEED_LINGER_MS = 30_000
 
+/** A watch from a version that the API server has forgotten is opened all the same, and refused by its first event within this time. */
+export const RESUME_REFUSED_MS = 5_000
+
 /** Someone who reads, and on whose credential the feed may be followed. */
 export interface Member {
   readonly sponsor: Sponsor
@@ -78,6 +81,9 @@ export class Feed {
   #lastError: Error | undefined
   #type: CollectionType | undefined
   #currentAtMs: number
+  /** Since when it follows, on the monotonic clock, and whether it has heard anything since. */
+  #followingMs = 0
+  #hasHeard = false
   #isForNode = false
   #bytes = 0
   /** The version that the history has come to. Where others read both, it is that of the objects. */
@@ -164,7 +170,13 @@ export class Feed {
 
   /** The date at which it was last known to be what the API server has. */
   get currentAtMs(): number {
-    return this.#state === 'following' ? this.#options.clock.nowMs() : this.#currentAtMs
+    return this.isCurrent ? this.#options.clock.nowMs() : this.#currentAtMs
+  }
+
+  /** Whether it is what the API server has, as far as one can know. */
+  get isCurrent(): boolean {
+    if (this.#state !== 'following') return false
+    return this.#hasHeard || this.#options.clock.monotonicMs() - this.#followingMs >= RESUME_REFUSED_MS
   }
 
   /** Hears that there is more to read, or that the state is another. Returns what ends it. */
@@ -248,6 +260,7 @@ export class Feed {
   #step({ changes, synced, failure }: Step<KeptObject>): void {
     if (changes.length > 0 || this.#recordedVersion !== this.version) this.#took(changes, synced === true)
     if (synced === true) this.#enter('following')
+    if (failure === undefined) this.#hasHeard = true
     if (failure !== undefined) this.#failed(failure.error)
   }
 
@@ -291,9 +304,13 @@ export class Feed {
 
   #enter(state: FeedState): void {
     const { clock } = this.#options
-    if (this.#state === 'following' || state === 'following') this.#currentAtMs = clock.nowMs()
+    if (this.isCurrent) this.#currentAtMs = clock.nowMs()
     if (state === 'following') this.#lastError = undefined
     if (this.#state === state) return
+    if (state === 'following') {
+      this.#followingMs = clock.monotonicMs()
+      this.#hasHeard = false
+    }
     this.#state = state
     this.#tell()
   }

@@ -7,6 +7,7 @@ import { eventually } from '../../../test/worlds/object-server.ts'
 import { RequestHeaders } from '../../http/server/exchange.ts'
 import { readRequest } from '../../kube/request-info.ts'
 import { ManualClock } from '../../runtime/clock.ts'
+import { FEED_LINGER_MS } from '../feeds/feed.ts'
 import { Feeds } from '../feeds/feeds.ts'
 import { identityOf } from '../readers/identity.ts'
 import type { Reader, Readers, Recognised } from '../readers/readers.ts'
@@ -16,7 +17,7 @@ import { Documents } from './documents.ts'
 import { USUAL_FEED_POLICY as policy } from './feed-policy.ts'
 import { OfflineReads } from './offline-reads.ts'
 import { OnlineReads } from './online-reads.ts'
-import { PassingAnswers } from './passing-answers.ts'
+import { FETCH_ASIDE_MS, FETCH_ASIDE_STAY_MS, PassingAnswers } from './passing-answers.ts'
 import type { DecidedRead, ReadAudit } from './read-audit.ts'
 import { type Reading, readingOf } from './reading.ts'
 import { createReplicaMetrics, type ReplicaMetrics } from './replica-metrics.ts'
@@ -149,6 +150,26 @@ describe('reads that are counted', () => {
     expect((await counted('causeway_edge_replica_reads_total'))['get offline']).toBe(1)
     // Of whom nobody knows there is nothing to tell.
     expect(told.filter(({ source }) => source === 'offline').map(({ code }) => code)).toEqual([200, 404, 503, 403, 503])
+  })
+
+  it('make what is kept current again, though the API server has forgotten the version of it', async () => {
+    upstream.put('tide', 'high')
+    await (await watched()).body.cancel()
+    await clock.advance(FEED_LINGER_MS)
+    upstream.put('tide', 'low')
+    upstream.compact()
+    await clock.advance(FETCH_ASIDE_MS)
+    const [feed] = feeds.all
+    const [reading, request] = asked(configMaps)
+    const table = {
+      ...reading,
+      output: { ...reading.output, representation: { ...reading.output.representation, as: 'Table' } },
+    }
+    await online.answer(table as Reading, request)
+    await eventually(() => feed?.state === 'failing')
+    await clock.advance(FETCH_ASIDE_STAY_MS / 2)
+    await eventually(() => feed?.version === String(upstream.revision))
+    expect(feed?.isCurrent).toBe(true)
   })
 
   it('grow old together with what they were given', async () => {

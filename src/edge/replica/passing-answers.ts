@@ -23,6 +23,8 @@ import { type CollectionRead, type ObjectRead, type Reading, scopeOfObject } fro
 export const MAX_KEPT_ANSWER_BYTES = 4 * 1024 * 1024
 /** What clients ask for as Tables, or in answers too large to keep, is fetched aside; so often at most. */
 export const FETCH_ASIDE_MS = 60_000
+/** How long whoever fetches so waits for it at most; its credential is used for no longer. */
+export const FETCH_ASIDE_STAY_MS = 10_000
 /** Lists that somebody reads in pages at this moment; beyond, the one begun first is not kept. */
 export const MAX_PAGED_LISTS = 64
 /** What the pages of one such list may hold. */
@@ -90,13 +92,17 @@ export class PassingAnswers {
       if (isOver) return
       isOver = true
       unlisten()
+      cancelTimer()
       leave()
     }
-    const unlisten = feed.listen(() => {
-      if (feed.state !== 'starting') over()
-    })
+    // A watch that was opened may be refused yet, and then there is a list to be had: whoever leaves before leaves it stale.
+    const overIfCurrent = (): void => {
+      if (feed.isCurrent) over()
+    }
+    const unlisten = feed.listen(overIfCurrent)
+    const cancelTimer = this.#clock.schedule(FETCH_ASIDE_STAY_MS, over)
     if (reader.kind === 'node') feed.claimForNode()
-    if (feed.state !== 'starting') over()
+    overIfCurrent()
   }
 
   /** Nobody waits for this: what goes wrong here ends here. */
