@@ -46,11 +46,11 @@ export class FilterWorld {
   }
 
   /** A watch that stays open. */
-  async watch(path: string, user: string, contentType: string): Promise<OpenWatch> {
+  async watch(path: string, user: string, contentType: string, isRetold?: () => boolean): Promise<OpenWatch> {
     const plan = await this.choose(path, user)
     const upstream = new PassThrough()
     const filtered = await plan
-      ?.begin({ ...plainHead, contentType })
+      ?.begin({ ...plainHead, contentType, isRetold })
       ?.run(sourceOf(upstream, 'the watch was cut upstream'))
     if (filtered === undefined) throw new Error('not filtered')
     const body = streamOf(filtered.body)

@@ -3,9 +3,9 @@
 import type { ResourceRequest, ResourceVerb } from '../../kube/request-info.ts'
 import { joinGroupVersion } from '../../kube/schema/catalogue.ts'
 import type { Asker, Components } from './component.ts'
-import type { Component, FilteredResource, FilteredVerb, ObjectFilter } from './filter.ts'
+import type { Component, FilteredResource, FilteredVerb, LocalPodsView, ObjectFilter } from './filter.ts'
 import type { FilterRequest } from './filter-plan.ts'
-import { type FilterSettings, isFor } from './filter-settings.ts'
+import { type FilterSettings, isFor, isForOne } from './filter-settings.ts'
 import { type Reading, readingOf } from './reading.ts'
 
 /** A request in terms of filters. */
@@ -38,7 +38,9 @@ export async function subjectOf(
   if (first === undefined) return undefined
   const meantFor = (component: Component): readonly ObjectFilter[] =>
     looking.map(({ filter }) => filter).filter((filter) => isFor(filter, component, settings))
-  const asker = await components.of(request, (component) => meantFor(component).length > 0)
+  const asker = await components.of(request, (component) =>
+    looking.some(({ filter }) => isForOne(filter, component, settings)),
+  )
   const candidates = meantFor(asker.component)
   if (candidates.length === 0) return undefined
   const reading = readingOf(request, info, asker.component)
@@ -47,6 +49,11 @@ export async function subjectOf(
 
 export function activeFilters({ candidates }: FilterSubject, { disabled }: FilterSettings): readonly ObjectFilter[] {
   return candidates.filter(({ name }) => !disabled.includes(name))
+}
+
+/** Would change nothing of any object, as things are: answers pass without being read. */
+export function isAtRest({ showsLocalPods }: ObjectFilter, localPods: LocalPodsView): boolean {
+  return showsLocalPods === true && localPods.size === 0
 }
 
 /** Asked for every read, and nearly always in vain: makes nothing before it has found something. */

@@ -2,6 +2,7 @@
 import type { ObjectFilter } from './filter.ts'
 import { forwardKubeSvcTraffic } from './forward-kube-svc-traffic.ts'
 import { inClusterConfig } from './in-cluster-config.ts'
+import { localEndpoints } from './local-endpoints.ts'
 import { masterService } from './master-service.ts'
 import { serviceEnv } from './service-env.ts'
 
@@ -10,4 +11,5 @@ export const OBJECT_FILTERS: readonly ObjectFilter[] = [
   forwardKubeSvcTraffic,
   inClusterConfig,
   serviceEnv,
+  localEndpoints,
 ]

@@ -29,6 +29,8 @@ export interface AnswerHead {
   readonly contentEncoding: string
   /** The client's own Accept-Encoding, not the one that was sent upstream. */
   readonly acceptEncoding: string
+  /** Of a watch: whether objects are told again when they look different through a filter; absent: never. */
+  readonly isRetold?: (() => boolean) | undefined
 }
 
 export interface FilterPlan {

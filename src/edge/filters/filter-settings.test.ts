@@ -8,6 +8,7 @@ describe('disabled filters', () => {
     expect(readDisabledFilters(['serviceenv', 'masterservice', 'serviceenv'], suggest)).toEqual([
       'masterservice',
       'serviceenv',
+      'localendpoints',
     ])
     expect(readDisabledFilters([], suggest)).toEqual([])
   })
@@ -18,12 +19,13 @@ describe('disabled filters', () => {
       'forwardkubesvctraffic',
       'inclusterconfig',
       'serviceenv',
+      'localendpoints',
     ])
   })
 
   it('must have names that exist', () => {
     expect(() => readDisabledFilters(['masterservce'], suggest)).toThrow(
-      'unknown filter "masterservce"; masterservce of 4?',
+      'unknown filter "masterservce"; masterservce of 5?',
     )
     expect(() => readDisabledFilters([''], suggest)).toThrow('unknown filter ""')
   })

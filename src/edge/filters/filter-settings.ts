@@ -37,5 +37,11 @@ export class FilterNameError extends Error {
 }
 
 export function isFor(filter: ObjectFilter, component: Component, settings: FilterSettings): boolean {
+  return filter.components === 'all' || isForOne(filter, component, settings)
+}
+
+/** Whether it is for this component and not for just anybody. */
+export function isForOne(filter: ObjectFilter, component: Component, settings: FilterSettings): boolean {
+  if (filter.components === 'all') return false
   return filter.components.includes(component) || (settings.moreComponents?.[filter.name]?.includes(component) ?? false)
 }

@@ -7,8 +7,8 @@ import { diskOperations, type FileOperations } from '../../runtime/files/file-op
 import { createLogger } from '../../telemetry/logger.ts'
 import { FilterViewFile, MAX_FILTER_VIEW_BYTES } from './filter-view-file.ts'
 
-const first = { filters: ['masterservice'], endpoint: { address: '169.254.30.10', port: 10_550 } }
-const second = { filters: [], endpoint: undefined }
+const first = { filters: ['masterservice'], endpoint: { address: '169.254.30.10', port: 10_550 }, localPods: '' }
+const second = { filters: [], endpoint: undefined, localPods: 'a.1' }
 let dataDir: string
 let path: string
 let log: string

@@ -4,11 +4,31 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { DocumentType, FieldEdit, FieldPath, ObjectIdentity } from '../../kube/walker/walker.ts'
+import type { LocalPod } from '../local-pods/local-pod.ts'
 
 /** Where clients on this node reach the API server: an IP address in its canonical form, without brackets. */
 export interface FilterEndpoint {
   readonly address: string
   readonly port: number
+}
+
+/** What the kubelet has said of the pods of this node that the API server could not be told. Changes under a running watch. */
+export interface LocalPodsView {
+  readonly node: string
+  readonly size: number
+  /** Another one after each change; empty while there never was a pod. */
+  readonly revision: string
+  of(uid: string): LocalPod | undefined
+  /** Whether a Service wants its pods to be found before they are ready; undefined where the Service is not known. */
+  publishesNotReady(namespace: string, service: string): boolean | undefined
+}
+
+export const NO_LOCAL_PODS: LocalPodsView = {
+  node: '',
+  size: 0,
+  revision: '',
+  of: () => undefined,
+  publishesNotReady: () => undefined,
 }
 
 /** An object as the API server sent it. Every filter sees that, whatever those before it decided. */
@@ -39,9 +59,11 @@ export interface ObjectFilter {
   readonly name: string
   readonly resources: readonly FilteredResource[]
   readonly verbs: readonly FilteredVerb[]
-  readonly components: readonly Component[]
+  readonly components: readonly Component[] | 'all'
+  /** Its decisions depend on the pods of this node, and not on the endpoint; without such pods it keeps everything. */
+  readonly showsLocalPods?: true
   /** `endpoint` is undefined while there is none: a filter that writes its address keeps everything then. */
-  decide(object: ObjectView, endpoint: FilterEndpoint | undefined): Decision
+  decide(object: ObjectView, endpoint: FilterEndpoint | undefined, localPods: LocalPodsView): Decision
 }
 
 export const READ_VERBS: readonly FilteredVerb[] = ['get', 'list', 'watch']

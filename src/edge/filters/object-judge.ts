@@ -1,29 +1,33 @@
 /** What the chosen filters together make of one object, and the count of it. */
 import type { DocumentType, FieldEdit } from '../../kube/walker/walker.ts'
-import type { FilterEndpoint, FilteredResource, ObjectFilter, ObjectView } from './filter.ts'
+import type { FilterEndpoint, FilteredResource, LocalPodsView, ObjectFilter, ObjectView } from './filter.ts'
+import { isAtRest } from './filter-choice.ts'
 import type { FilterMetrics } from './filter-metrics.ts'
 
 export class ObjectJudge {
   readonly resource: FilteredResource
   readonly #filters: readonly ObjectFilter[]
   readonly #endpoint: FilterEndpoint | undefined
+  readonly #localPods: LocalPodsView
   readonly #metrics: Pick<FilterMetrics, 'changed'>
 
   constructor(
     resource: FilteredResource,
     filters: readonly ObjectFilter[],
     endpoint: FilterEndpoint | undefined,
+    localPods: LocalPodsView,
     metrics: Pick<FilterMetrics, 'changed'>,
   ) {
     this.resource = resource
     this.#filters = filters
     this.#endpoint = endpoint
+    this.#localPods = localPods
     this.#metrics = metrics
   }
 
-  /** Without a filter every object passes. */
+  /** Every object passes, at present. */
   get isIdle(): boolean {
-    return this.#filters.length === 0
+    return this.#filters.every((filter) => isAtRest(filter, this.#localPods))
   }
 
   /** Whether a document is of the kind that was asked for: not a Table, a Status or bare metadata. */
@@ -36,7 +40,7 @@ export class ObjectJudge {
     const edits: FieldEdit[] = []
     const editors = new Set<string>()
     for (const filter of this.#filters) {
-      const decision = filter.decide(object, this.#endpoint)
+      const decision = filter.decide(object, this.#endpoint, this.#localPods)
       if (decision === 'drop') {
         this.#metrics.changed(filter.name, 'dropped')
         return null

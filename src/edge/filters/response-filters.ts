@@ -11,13 +11,13 @@ import { LineLimit } from '../../telemetry/line-limit.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { Components } from './component.ts'
 import { isReadableEncoding } from './compression.ts'
-import type { FilterEndpoint, ObjectFilter } from './filter.ts'
-import { activeFilters, type FilterSubject, subjectOf } from './filter-choice.ts'
+import { type FilterEndpoint, type LocalPodsView, NO_LOCAL_PODS, type ObjectFilter } from './filter.ts'
+import { activeFilters, type FilterSubject, isAtRest, subjectOf } from './filter-choice.ts'
 import { OBJECT_FILTERS } from './filter-list.ts'
 import type { FilterMetrics, UnfilteredReason } from './filter-metrics.ts'
 import type { AnswerHead, BodyFilter, FilterPlan, FilterRequest } from './filter-plan.ts'
 import type { FilterSettings } from './filter-settings.ts'
-import { type FilterView, textBefore, type ViewBefore, viewText } from './filter-view.ts'
+import { type FilterView, lastingText, textBefore, type ViewBefore, viewText } from './filter-view.ts'
 import { HeldMemory } from './held-body.ts'
 import { ObjectJudge } from './object-judge.ts'
 import { RunningWatches } from './running-watches.ts'
@@ -38,6 +38,8 @@ export interface ResponseFiltersOptions {
   readonly hubNamespace: string
   /** Where the hub keeps the account of kube-proxy, by the token it gave; undefined while there is none. */
   readonly tokenNamespace?: () => string | undefined
+  /** There are none unless this says so. */
+  readonly localPods?: LocalPodsView
   /** What clients saw in the run before; there was none unless this says so. */
   readonly before?: () => ViewBefore
   readonly settings: FilterSettings
@@ -59,6 +61,7 @@ interface Shares<T> {
 export class ResponseFilters {
   readonly #options: ResponseFiltersOptions
   readonly #filters: readonly ObjectFilter[]
+  readonly #localPods: LocalPodsView
   readonly #components: Components
   readonly #watches: RunningWatches
   readonly #memory: Shares<HeldMemory>
@@ -69,6 +72,7 @@ export class ResponseFilters {
   constructor(options: ResponseFiltersOptions) {
     this.#options = options
     this.#filters = options.filters ?? OBJECT_FILTERS
+    this.#localPods = options.localPods ?? NO_LOCAL_PODS
     this.#components = new Components(() => options.tokenNamespace?.() ?? options.hubNamespace)
     this.#watches = new RunningWatches(options.metrics)
     const { maxHeldBytes, maxViews } = options
@@ -82,8 +86,9 @@ export class ResponseFilters {
   async choose(request: FilterRequest): Promise<FilterPlan | undefined> {
     const subject = await subjectOf(request, this.#filters, this.#components, this.#settings)
     if (subject === undefined) return undefined
-    const names = activeFilters(subject, this.#settings).map(({ name }) => name)
-    // Of disabled filters only watches matter: they may be enabled before it ends. A list passes as it is, whenever it comes.
+    const active = activeFilters(subject, this.#settings).filter((filter) => !isAtRest(filter, this.#localPods))
+    const names = active.map(({ name }) => name)
+    // Of disabled filters and of those at rest only watches matter: they may have something to do before it ends. A list passes as it is, whenever it comes.
     if (names.length === 0 && subject.verb !== 'watch') {
       this.#answered(subject, this.#viewOf(subject))
       return undefined
@@ -101,7 +106,7 @@ export class ResponseFilters {
   get view(): FilterView {
     const { disabled } = this.#settings
     const filters = this.#filters.map(({ name }) => name).filter((name) => !disabled.includes(name))
-    return { filters, endpoint: this.#options.endpoint() }
+    return { filters, endpoint: this.#options.endpoint(), localPods: this.#localPods.revision }
   }
 
   /** Bytes of answers that are in memory. */
@@ -112,6 +117,11 @@ export class ResponseFilters {
   /** To be called when `endpoint()` has something else to say. */
   endpointChanged(): void {
     this.#watches.expireChanged()
+  }
+
+  /** To be called when something else is known of the pods of this node, before objects are told again. */
+  localPodsChanged(): void {
+    this.#watches.expireUntold()
   }
 
   /** The settings of now count, not those of when the request came: a slow answer may lie between them. */
@@ -158,15 +168,19 @@ export class ResponseFilters {
         else this.#unfiltered(subject, 'undecodable', error)
         isReported = true
       },
-      begun: (body) => this.#watchBegun(subject, body),
+      begun: (body) => this.#watchBegun(subject, body, head.isRetold),
     })
   }
 
-  #watchBegun(subject: FilterSubject, body: WatchBody): void {
+  #watchBegun(subject: FilterSubject, body: WatchBody, isRetold = (): boolean => false): void {
     const view = this.#viewOf(subject)
     const { reading, candidates } = subject
     const views = this.#share(this.#views, subject)
-    this.#watches.add(body, () => this.#viewOf(subject))
+    this.#watches.add(body, {
+      view: () => lastingText(this.view, candidates),
+      showsLocalPods: () => activeFilters(subject, this.#settings).some(({ showsLocalPods }) => showsLocalPods),
+      isRetold,
+    })
     if (reading.kind !== 'resumed') this.#answered(subject, view)
     else if (views.isStale(reading.key, view, textBefore(this.#options.before?.(), candidates)))
       this.#watches.expire(body)
@@ -187,7 +201,8 @@ export class ResponseFilters {
 
   #judge(subject: FilterSubject): ObjectJudge {
     const { endpoint, metrics } = this.#options
-    return new ObjectJudge(subject.resource, activeFilters(subject, this.#settings), endpoint(), metrics)
+    const active = activeFilters(subject, this.#settings)
+    return new ObjectJudge(subject.resource, active, endpoint(), this.#localPods, metrics)
   }
 
   #viewOf(subject: FilterSubject): string {

@@ -4,9 +4,16 @@ import type { WatchBody } from './watch-body.ts'
 
 const expiredMessage = 'the view of this resource through the edge endpoint has changed, list it again'
 
-interface RunningWatch {
+export interface WatchSight {
   /** Says in one text which filters apply now, and with which endpoint: equal texts mean equal views. */
   readonly view: () => string
+  /** Whether the pods of this node are part of what it shows. */
+  readonly showsLocalPods: () => boolean
+  /** Whether whatever feeds it tells objects again that look different. */
+  readonly isRetold: () => boolean
+}
+
+interface RunningWatch extends WatchSight {
   readonly begunWith: string
   readonly body: WatchBody
 }
@@ -19,8 +26,8 @@ export class RunningWatches {
     this.#metrics = metrics
   }
 
-  add(body: WatchBody, view: () => string): void {
-    const watch = { view, begunWith: view(), body }
+  add(body: WatchBody, sight: WatchSight): void {
+    const watch = { ...sight, begunWith: sight.view(), body }
     this.#watches.add(watch)
     this.#metrics.watchBegan()
     body.whenOver(() => {
@@ -33,6 +40,13 @@ export class RunningWatches {
   expireChanged(): void {
     for (const { body, view, begunWith } of this.#watches) {
       if (!body.isExpired && view() !== begunWith) this.expire(body)
+    }
+  }
+
+  /** Ends those that show the pods of this node and would not be told of what has changed. */
+  expireUntold(): void {
+    for (const { body, showsLocalPods, isRetold } of this.#watches) {
+      if (!body.isExpired && showsLocalPods() && !isRetold()) this.expire(body)
     }
   }
 

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { sourceOf, streamOf } from '../../../test/worlds/byte-sources.ts'
 import { documentFormat } from '../../kube/document-format.ts'
-import type { ObjectFilter } from './filter.ts'
+import { NO_LOCAL_PODS, type ObjectFilter } from './filter.ts'
 import type { FilterMetrics } from './filter-metrics.ts'
 import { HeldMemory } from './held-body.ts'
 import { ObjectJudge } from './object-judge.ts'
@@ -22,7 +22,7 @@ const broken = {
   },
 } as unknown as ObjectFilter
 const resource = { apiVersion: 'v1', kind: 'ConfigMap', resource: 'configmaps' }
-const judge = new ObjectJudge(resource, [broken], undefined, metrics)
+const judge = new ObjectJudge(resource, [broken], undefined, NO_LOCAL_PODS, metrics)
 const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a', namespace: 'b' } }
 
 describe('a filter that throws', () => {

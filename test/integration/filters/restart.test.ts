@@ -137,7 +137,7 @@ function written(): unknown {
   return JSON.parse(readFileSync(join(dataDir, 'filter-view.json'), 'utf8'))
 }
 
-const others = ['forwardkubesvctraffic', 'inclusterconfig', 'serviceenv']
+const others = ['forwardkubesvctraffic', 'inclusterconfig', 'serviceenv', 'localendpoints']
 
 describe('an edge that is started again', () => {
   it('tells a kubelet that resumes to list anew where the filters are others, and nothing where they are the same', async () => {
