@@ -16,7 +16,7 @@ import { composeGuides, type GuideStatus } from './compose-guides.ts'
 import { composeReplica, type ReplicaSettings } from './compose-replica.ts'
 import { Endpoint, type EndpointStatus } from './endpoint/endpoint.ts'
 import { isKubeProxy } from './filters/component.ts'
-import type { FilterEndpoint } from './filters/filter.ts'
+import type { FilterEndpoint, LocalPodsView } from './filters/filter.ts'
 import { createFilterMetrics } from './filters/filter-metrics.ts'
 import type { FilterSettings } from './filters/filter-settings.ts'
 import { FilterViewFile } from './filters/filter-view-file.ts'
@@ -135,6 +135,7 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
   const {
     replica,
     readers,
+    localPods,
     parts: replicaParts,
     status: replicaStatus,
     summarizeFeeds,
@@ -146,7 +147,11 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
     kubeProxyToken: guides.kubeProxyToken,
     isKubeProxy: (user) => isKubeProxy(user, guides.hubNamespace() ?? USUAL_HUB_NAMESPACE),
   })
-  const { filters, viewFile } = composeFilters(options, served, guides.hubNamespace)
+  const { filters, viewFile } = composeFilters(options, served, guides.hubNamespace, localPods.view)
+  localPods.onChange(() => {
+    filters.localPodsChanged()
+    viewFile.write(filters.view)
+  })
   const ports: Part = {
     name: 'endpoint',
     start: async (signal) => {
@@ -205,6 +210,7 @@ function composeFilters(
   { settings, dataDir, clock, registry, logger: all }: ComposeEndpointOptions,
   endpoint: () => FilterEndpoint | undefined,
   tokenNamespace: () => string | undefined,
+  localPods: LocalPodsView,
 ) {
   const logger = componentLogger(all, 'edge/filters')
   const viewFile = new FilterViewFile({ dataDir, logger })
@@ -213,6 +219,7 @@ function composeFilters(
     // A token of kube-proxy says where that really is.
     hubNamespace: USUAL_HUB_NAMESPACE,
     tokenNamespace,
+    localPods,
     before: () => viewFile.before,
     settings: settings.filters,
     metrics: createFilterMetrics(registry),

@@ -8,6 +8,7 @@ import type { Part } from '../process/lifecycle.ts'
 import type { SafetyNet } from '../process/safety-net.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
+import { composeLocalPods, type EdgeLocalPods } from './compose-local-pods.ts'
 import { composeReaders } from './compose-readers.ts'
 import type { Feed } from './feeds/feed.ts'
 import { Feeds } from './feeds/feeds.ts'
@@ -78,6 +79,7 @@ export interface EdgeReplica {
   readonly keeping: Keeping
   readonly status: () => ReplicaStatus
   readonly summarizeFeeds: () => FeedSummary[]
+  readonly localPods: EdgeLocalPods
 }
 
 export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
@@ -141,6 +143,7 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     changed: (key, answer) => kept.tokenChanged(key, answer),
   })
   const audit = new ReadAudit(clock, componentLogger(options.logger, 'edge/audit'))
+  const localPods = composeLocalPods({ node: options.node, feeds, whyOffline: () => reach.now.why, clock, registry })
   const shared = { feeds, readers, policy, clock, random, metrics, audit }
   const replica = new Replica({
     node: options.node,
@@ -152,6 +155,7 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     offline: new OfflineReads({ ...shared, documents, offlineSinceMs: () => reach.now.sinceMs }),
     documents,
     tokens,
+    statuses: localPods.statuses,
     isOff: policy.isOff,
     told: (date) => offlineReaders.told(date),
   })
@@ -175,6 +179,7 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
           })
         else if (isOnline) kept.refused(undefined)
         feeds.setReachable(isOnline)
+        localPods.setOnline(isOnline)
         if (isOnline) offlineReaders.wentOnline()
         else offlineReaders.wentOffline()
       }
@@ -183,6 +188,7 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
       const stop = (): Promise<void> => {
         unlisten()
         ended.abort(new Error('the endpoint ends'))
+        localPods.close()
         feeds.close()
         return Promise.resolve()
       }
@@ -197,6 +203,7 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     feeds,
     reach,
     keeping,
+    localPods,
     status: () => replicaStatus({ feeds, reach, keeping, documents, verdicts, tokens }),
     summarizeFeeds: () => summarizeFeeds(feeds, keeping),
   }

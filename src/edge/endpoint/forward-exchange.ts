@@ -152,6 +152,7 @@ async function passOn(
     contentType: first(headers, 'content-type'),
     contentEncoding: first(headers, 'content-encoding'),
     acceptEncoding: exchange.headers.all('accept-encoding').join(', '),
+    isRetold: answer.isRetold,
   })
   if (filter === undefined) {
     send(exchange, readyAnswer(answer, headers), record)

@@ -14,9 +14,26 @@ const SLOW_DOWN_SECONDS = 1
 /** Go's client repeats ten times by itself what carries a Retry-After: kubectl would be silent for ten times as long. */
 const MAX_RETRY_AFTER_SECONDS = 1
 
+/**
+ * Says when to come again as a date, which HTTP allows as well. Go's client repeats by itself, and holds its caller, for numbers
+ * only: so a program that repeats what it has to say anyway is free at once.
+ */
+class UnavailableUntilError extends ApiError {
+  readonly retryAtMs: number
+
+  constructor(message: string, retryAtMs: number) {
+    super({ code: 503, reason: 'ServiceUnavailable', message })
+    this.retryAtMs = retryAtMs
+  }
+}
+
 /** Returns the code of the answer. */
 export function answerError(exchange: Exchange, error: unknown): number {
-  const { code, headers, status } = toHttp(error)
+  const { code, headers: usual, status } = toHttp(error)
+  const headers =
+    error instanceof UnavailableUntilError
+      ? { ...usual, 'retry-after': new Date(error.retryAtMs).toUTCString() }
+      : usual
   const body = Buffer.from(`${JSON.stringify(status)}\n`)
   exchange.respond(code, { ...headers, 'content-type': 'application/json', 'cache-control': 'no-cache, private' }, body)
   return code
@@ -43,7 +60,10 @@ export function upstreamFailure(error: unknown, method: string, isProven: boolea
     kind === 'overloaded'
       ? 'the way from this node to the API server is overloaded'
       : 'the API server cannot be reached from this node'
-  return serviceUnavailable(`${problem}: ${why}`, retrySeconds)
+  const message = `${problem}: ${why}`
+  return error.retryAtMs === undefined
+    ? serviceUnavailable(message, retrySeconds)
+    : new UnavailableUntilError(message, error.retryAtMs)
 }
 
 /** kubectl prints the reason before the message, so no message begins with it. */

@@ -31,6 +31,11 @@ export class FeedCursor {
     return this.#feed.history.isInGap(this.#seenVersion)
   }
 
+  /** Whether the reader has seen more than the feed has, whose objects may then be out of date for it. */
+  get isBeyondFeed(): boolean {
+    return isAhead(this.#seenVersion, this.#feed)
+  }
+
   /** Undefined where there is nothing more yet; `gone` where the reader has to begin anew. */
   next(): FeedChange | 'gone' | undefined {
     const { history } = this.#feed

@@ -1,7 +1,7 @@
 /**
  * The answer to one watch, made from a feed: what there is, if that was asked for, then every change, then bookmarks. It goes
- * on whatever the link does: while the feed stands still there is nothing to tell. It ends when its time is up, and with
- * 410 where the reader has to begin anew, as API servers do.
+ * on whatever the link does: while the feed stands still there is nothing to tell, unless objects are to be told again. It ends
+ * when its time is up, and with 410 where the reader has to begin anew, as API servers do.
  */
 import type { ByteReader, ByteSource } from '../../http/body/byte-source.ts'
 import { type Pulled, PulledSource } from '../../http/body/pulled-source.ts'
@@ -40,6 +40,8 @@ export class FeedWatchBody implements ByteSource {
   /** Of what was told first. */
   readonly #initialVersion: string
   readonly #stop: (() => void)[] = []
+  /** Keys of what is to be told once more, after all that has changed. */
+  readonly #again = new Set<string>()
   #isInitialDone = false
   #isFirst = true
   /** What comes after is the end. */
@@ -57,6 +59,7 @@ export class FeedWatchBody implements ByteSource {
     const { clock, feed, timeoutMs, allowBookmarks } = options
     this.#stop.push(
       feed.listen(() => this.#source.wake()),
+      feed.onRetell((keys) => this.#tellAgain(keys)),
       clock.schedule(timeoutMs, () => this.finish()),
     )
     if (allowBookmarks) this.#scheduleBookmark()
@@ -88,6 +91,11 @@ export class FeedWatchBody implements ByteSource {
     this.#source.wake()
   }
 
+  #tellAgain(keys: readonly string[]): void {
+    for (const key of keys) this.#again.add(key)
+    this.#source.wake()
+  }
+
   #over(): void {
     for (const stop of this.#stop) stop()
     this.#options.over()
@@ -111,11 +119,26 @@ export class FeedWatchBody implements ByteSource {
     for (;;) {
       const change = cursor.next()
       if (change === 'gone') return this.#expired()
-      if (change === undefined) return this.#atEnd(cursor)
+      if (change === undefined) return this.#nextAgain(cursor) ?? this.#atEnd(cursor)
       this.#isOnItsWay = true
       const event = selected(change, selection)
       if (event !== undefined) return this.#event(event.type, event.object)
     }
+  }
+
+  /**
+   * Undefined where there is nothing to be told once more. By now the reader has what the feed has; one that has seen more
+   * might be given something older than it knows, and begins anew instead.
+   */
+  #nextAgain(cursor: FeedCursor): Buffer | undefined {
+    const { feed, selection } = this.#options
+    for (const key of this.#again) {
+      if (cursor.isBeyondFeed) return this.#expired()
+      this.#again.delete(key)
+      const object = feed.objects.get(key)
+      if (object !== undefined && selection(object)) return this.#event('MODIFIED', object)
+    }
+    return undefined
   }
 
   /** Undefined where there is nothing left to be told first. */

@@ -70,6 +70,7 @@ export class Feed {
   readonly #options: FeedOptions
   readonly #reflector: Reflector<KeptObject>
   readonly #listeners = new Set<() => void>()
+  readonly #retellers = new Set<(keys: readonly string[]) => void>()
   /** The first is the sponsor. */
   readonly #members: Member[] = []
   readonly history: FeedHistory
@@ -185,6 +186,22 @@ export class Feed {
     return () => this.#listeners.delete(listener)
   }
 
+  /** Hears which objects are to be told again, by their keys. Returns what ends it. */
+  onRetell(listener: (keys: readonly string[]) => void): () => void {
+    this.#retellers.add(listener)
+    return () => this.#retellers.delete(listener)
+  }
+
+  /**
+   * Has objects told again to all who watch, as they are: nothing has happened to them, but what is made of them on the way to
+   * a reader has changed.
+   */
+  retell(isMeant: (object: KeptObject) => boolean): void {
+    if (this.#retellers.size === 0) return
+    const keys = [...this.objects].flatMap(([key, object]) => (isMeant(object) ? [key] : []))
+    if (keys.length > 0) callAll([...this.#retellers].map((listener) => () => listener(keys)))
+  }
+
   /** Returns what is to be called when the member leaves. */
   join(member: Member): () => void {
     this.#members.push(member)
@@ -221,6 +238,7 @@ export class Feed {
     this.#members.length = 0
     this.#stop('resting')
     this.#listeners.clear()
+    this.#retellers.clear()
   }
 
   #sponsor(): Sponsor {

@@ -36,6 +36,11 @@ export class RelayedWatch implements ByteSource {
     this.#source = options.upstream
   }
 
+  /** The feed has taken over. */
+  get isTaken(): boolean {
+    return this.#isTaken
+  }
+
   read(reader: ByteReader): void {
     this.#reader = reader
     this.#options.upstream.read({

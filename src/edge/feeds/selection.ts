@@ -34,11 +34,16 @@ export function selectionFrom(feed: CollectionScope, wanted: CollectionScope, ki
 /** Whether all that `wanted` asks for is in a feed of this scope. */
 export function covers(feed: CollectionScope, wanted: CollectionScope): boolean {
   if (feed.key === wanted.key) return true
-  const isSameResource =
-    feed.apiGroup === wanted.apiGroup && feed.apiVersion === wanted.apiVersion && feed.resource === wanted.resource
-  if (!isSameResource || feed.owner !== wanted.owner) return false
+  if (!isOfSameResource(feed, wanted)) return false
   if (feed.namespace !== '' && feed.namespace !== wanted.namespace) return false
   return isEmptyLabelSelector(feed.labels) && isEmptyFieldSelector(feed.fields)
+}
+
+/** Of the same resource, and shown to the same readers. */
+export function isOfSameResource(one: CollectionScope, other: CollectionScope): boolean {
+  const isSameResource =
+    one.apiGroup === other.apiGroup && one.apiVersion === other.apiVersion && one.resource === other.resource
+  return isSameResource && one.owner === other.owner
 }
 
 /** The whole object is only made where a field beyond its metadata is asked for. */

@@ -8,7 +8,6 @@ describe('disabled filters', () => {
     expect(readDisabledFilters(['serviceenv', 'masterservice', 'serviceenv'], suggest)).toEqual([
       'masterservice',
       'serviceenv',
-      'localendpoints',
     ])
     expect(readDisabledFilters([], suggest)).toEqual([])
   })

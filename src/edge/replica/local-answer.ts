@@ -14,7 +14,7 @@ import type { KeptObject } from '../feeds/kept-object.ts'
 import { type CollectionType, listPieces, type Output, objectBody } from '../feeds/representing.ts'
 import type { Selection } from '../feeds/selection.ts'
 import type { HeaderPairs, UpstreamAnswer } from '../upstream/upstream.ts'
-import type { CollectionRead, ObjectRead, Reading } from './reading.ts'
+import type { CollectionRead, NamedObject, ObjectRead, Reading } from './reading.ts'
 
 export function answerOf(body: ByteSource, contentType: string, warning?: string): UpstreamAnswer {
   const warnings: HeaderPairs = warning === undefined ? [] : [['warning', warning]]
@@ -85,5 +85,10 @@ function restAfter(selected: readonly Keyed[], version: string, token: string): 
 
 /** What a client asks for by a read of one object. */
 export function findObject(feed: Feed, { info }: ObjectRead): KeptObject | undefined {
-  return feed.objects.get(info.isInNamespace ? `${info.namespace}/${info.name}` : info.name)
+  return feed.objects.get(objectKey(info))
+}
+
+/** What feeds have the object under that a request names. */
+export function objectKey({ isInNamespace, namespace, name }: NamedObject): string {
+  return isInNamespace ? `${namespace}/${name}` : name
 }

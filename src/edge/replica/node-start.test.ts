@@ -9,6 +9,7 @@ import { parseRequestInfo } from '../../kube/request-info.ts'
 import { parseQuery } from '../../kube/request-query.ts'
 import { ManualClock } from '../../runtime/clock.ts'
 import { Feeds } from '../feeds/feeds.ts'
+import { LocalPods } from '../local-pods/local-pods.ts'
 import type { Reachability } from '../reach/reach.ts'
 import { AccessReviews } from '../readers/access-reviews.ts'
 import { Readers, type Recognised } from '../readers/readers.ts'
@@ -20,6 +21,7 @@ import { USUAL_FEED_POLICY } from './feed-policy.ts'
 import { OfflineReads } from './offline-reads.ts'
 import { OnlineReads } from './online-reads.ts'
 import { PassingAnswers } from './passing-answers.ts'
+import { PodStatuses } from './pod-statuses.ts'
 import { Replica, SLOW_ANSWER_MS } from './replica.ts'
 import type { ReplicaRequest } from './replica-request.ts'
 import { TokenAnswers } from './token-answers.ts'
@@ -70,6 +72,14 @@ class World {
       offline: new OfflineReads({ ...shared, documents, offlineSinceMs: () => clock.nowMs() }),
       documents,
       tokens: new TokenAnswers({ isPodThere: () => true }),
+      statuses: new PodStatuses({
+        node: 'edge-1',
+        localPods: new LocalPods({ run: 'a', upstreamOf: () => undefined, clock }),
+        metrics: { reported: () => {} },
+        served: () => undefined,
+        whyOffline: () => 'a test says so',
+        clock,
+      }),
     })
     this.#hear(this.#now)
   }

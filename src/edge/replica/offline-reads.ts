@@ -22,12 +22,12 @@ import type { UpstreamAnswer } from '../upstream/upstream.ts'
 import { countedBody } from './counted-body.ts'
 import type { Documents } from './documents.ts'
 import type { FeedPolicy } from './feed-policy.ts'
-import { answerOf, findObject, listAnswer, objectAnswer, outputOf, sortedObjects } from './local-answer.ts'
+import { findObject, listAnswer, objectAnswer, objectKey, outputOf, sortedObjects } from './local-answer.ts'
 import type { ReadAudit } from './read-audit.ts'
 import type { CollectionRead, ObjectRead, Reading } from './reading.ts'
 import type { OfflineRefusal, ReplicaMetrics } from './replica-metrics.ts'
 import type { ReplicaRequest } from './replica-request.ts'
-import { watchContentType, watchFrom } from './shared-watch.ts'
+import { watchAnswer, watchFrom } from './shared-watch.ts'
 
 /** Go's client repeats ten times by itself what carries a Retry-After: kubectl would be silent for ten times as long. */
 export const OFFLINE_RETRY_SECONDS = 1
@@ -135,7 +135,10 @@ export class OfflineReads {
     const { feeds, policy } = this.#options
     const { info } = reading
     const scope = policy.isShared(info) ? reading.scope : scopeFrom({ ...writeScope(reading.scope), owner: key })
-    const feed = policy.keeps(reading.scope, true) ? feeds.covering(scope) : undefined
+    // One object may be known from any feed that has it; of a collection a feed has to have all.
+    const known = (): Feed | undefined =>
+      reading.kind === 'get' ? feeds.knowing(scope, objectKey(info)) : feeds.covering(scope)
+    const feed = policy.keeps(reading.scope, true) ? known() : undefined
     const type = feed?.type
     if (feed === undefined || type === undefined)
       throw this.#unavailable(`${describeScope(scope)} have not been kept here`, 'not-kept')
@@ -176,7 +179,7 @@ export class OfflineReads {
     const shared = { feed, reading, output, selection, clock, random, mayStill, over: leave }
     const body = watchFrom(shared, { cursor, initial })
     finish = () => body.finish()
-    return answerOf(body, watchContentType(output), warning)
+    return watchAnswer(body, output, warning)
   }
 
   /** As RFC 9111 had it, and as kubectl prints it. */

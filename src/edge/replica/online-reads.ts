@@ -20,13 +20,13 @@ import { authorizationOf, type Readers } from '../readers/readers.ts'
 import type { UpstreamAnswer } from '../upstream/upstream.ts'
 import { countedBody } from './counted-body.ts'
 import type { FeedPolicy } from './feed-policy.ts'
-import { answerOf, listAnswer, outputOf, sortedObjects } from './local-answer.ts'
+import { listAnswer, outputOf, sortedObjects } from './local-answer.ts'
 import type { PassingAnswers } from './passing-answers.ts'
 import type { ReadAudit } from './read-audit.ts'
 import { type CollectionRead, type Reading, writingOf } from './reading.ts'
 import type { ReadSource, ReplicaMetrics } from './replica-metrics.ts'
 import type { ReplicaRequest } from './replica-request.ts'
-import { type SharedWatchOptions, watchContentType, watchFrom } from './shared-watch.ts'
+import { type SharedWatchOptions, watchAnswer, watchFrom } from './shared-watch.ts'
 
 /**
  * What a kubelet writes, never watches, and asks for when it starts: without its own CSINode it takes no driver of volumes. All
@@ -207,7 +207,7 @@ class WatchOpening {
 
   #resumed(version: string): UpstreamAnswer | undefined {
     const rest = this.#takeOver(version)
-    return rest && answerOf(rest, watchContentType(this.#reading.output))
+    return rest && watchAnswer(rest, this.#reading.output)
   }
 
   #initial(): UpstreamAnswer | undefined {
@@ -216,7 +216,7 @@ class WatchOpening {
     const initial = sortedObjects(this.#feed).map(([, object]) => object)
     const body = watchFrom(shared, { cursor: cursorAtEnd(this.#feed), initial })
     this.#body = body
-    return answerOf(body, watchContentType(this.#reading.output))
+    return watchAnswer(body, this.#reading.output)
   }
 
   #takeOver(version: string): FeedWatchBody | undefined {
@@ -252,7 +252,7 @@ class WatchOpening {
       over: this.#leave,
     })
     this.#body = body
-    return { status: 200, headers: answer.headers, body, trailers: () => [] }
+    return { status: 200, headers: answer.headers, body, isRetold: () => body.isTaken, trailers: () => [] }
   }
 
   #shared(): SharedWatchOptions | undefined {

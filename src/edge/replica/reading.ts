@@ -20,6 +20,12 @@ export interface ReadHead {
   readonly headers: RequestHeaders
 }
 
+/** One object of a resource that all readers see alike. */
+export type NamedObject = Pick<
+  ResourceRequest,
+  'apiGroup' | 'apiVersion' | 'resource' | 'isInNamespace' | 'namespace' | 'name'
+>
+
 interface Read {
   readonly info: ResourceRequest
   readonly scope: CollectionScope
@@ -83,13 +89,14 @@ export function writingOf({ info, query, headers }: ReadHead): ResourceRequest |
 }
 
 /** The collection of this one object: what a list with its name would give. */
-export function scopeOfObject(info: ResourceRequest): CollectionScope {
+export function scopeOfObject(info: NamedObject): CollectionScope {
   const fieldSelector = `metadata.name=${escapeFieldValue(info.name)}`
   const namespace = info.isInNamespace ? info.namespace : ''
   return scopeFrom({ ...info, namespace, labelSelector: '', fieldSelector, owner: '' })
 }
 
-function speaksForAnother(headers: RequestHeaders): boolean {
+/** Whether it asks to be taken for somebody else than whoever sends it. */
+export function speaksForAnother(headers: RequestHeaders): boolean {
   for (const name of headers.names()) if (name.startsWith('impersonate-')) return true
   return false
 }

@@ -13,6 +13,7 @@ import { type UpstreamAnswer, UpstreamError } from '../upstream/upstream.ts'
 import { type Documents, documentPath } from './documents.ts'
 import { OFFLINE_RETRY_SECONDS, type OfflineReads } from './offline-reads.ts'
 import type { OnlineReads } from './online-reads.ts'
+import { type PodStatuses, podStatusOf } from './pod-statuses.ts'
 import type { ReadAudit } from './read-audit.ts'
 import { readingOf } from './reading.ts'
 import type { ReadVerb, ReplicaMetrics } from './replica-metrics.ts'
@@ -30,6 +31,7 @@ export interface ReplicaOptions {
   readonly offline: OfflineReads
   readonly documents: Documents
   readonly tokens: TokenAnswers
+  readonly statuses: PodStatuses
   /** Nothing is kept: what cannot go up is refused. */
   readonly isOff?: boolean
   /** Hears the `Date` of answers of the API server. */
@@ -43,8 +45,11 @@ export interface ReplicaOptions {
 interface Ways {
   /** By the API server, or by a feed that follows it. */
   online(): Promise<UpstreamAnswer>
-  /** From what is kept; throws an ApiError where that does not do. */
-  offline(): Promise<UpstreamAnswer>
+  /**
+   * From what is kept; throws an ApiError where that does not do. `failure` is what became of an attempt to reach the API
+   * server, for what has no other answer.
+   */
+  offline(failure?: UpstreamError): Promise<UpstreamAnswer>
 }
 
 export class Replica {
@@ -63,7 +68,16 @@ export class Replica {
   async answer(request: ReplicaRequest): Promise<UpstreamAnswer> {
     const { reach } = this.#options
     const isOffline = reach.now.state === 'offline'
-    const watched: ReplicaRequest = { ...request, up: (body) => this.#up(request, body) }
+    let reading: Promise<Buffer> | undefined
+    const watched: ReplicaRequest = {
+      ...request,
+      up: (body) => this.#up(request, body),
+      // More than one way may be tried, but a body comes once.
+      readBody: (maxBytes) => {
+        reading ??= request.readBody(maxBytes)
+        return reading
+      },
+    }
     const ways = this.#waysOf(watched)
     if (ways === undefined) {
       if (isOffline && this.#hasBeenOnline) throw this.#neverKept()
@@ -76,13 +90,13 @@ export class Replica {
       if (!(error instanceof UpstreamError) || error.kind === 'overloaded' || request.signal.aborted) throw error
       // One that failed on its way waits until it is known whether others would, too.
       if ((await reach.confirm()) !== 'offline') throw error
-      return await ways.offline()
+      return await ways.offline(error)
     }
   }
 
-  /** Undefined for what nothing is kept of: writes, logs, requests in another's name. */
+  /** Undefined for what nothing is kept of: most writes, logs, requests in another's name. */
   #waysOf(request: ReplicaRequest): Ways | undefined {
-    const { online, offline, documents, tokens } = this.#options
+    const { online, offline, documents, tokens, statuses } = this.#options
     if (this.#options.isOff === true) return undefined
     const reading = readingOf(request)
     if (reading !== undefined)
@@ -94,11 +108,14 @@ export class Replica {
         offline: () => offline.document(path, request),
       }
     const asked = tokenRequestOf(request)
-    if (asked === undefined) return undefined
-    return {
-      online: async () => this.#counted('token', await tokens.pass(asked, request)),
-      offline: () => this.#keptToken(asked, request),
-    }
+    if (asked !== undefined)
+      return {
+        online: async () => this.#counted('token', await tokens.pass(asked, request)),
+        offline: () => this.#keptToken(asked, request),
+      }
+    const pod = podStatusOf(request)
+    if (pod === undefined) return undefined
+    return { online: () => statuses.pass(request), offline: (failure) => statuses.refuse(pod, request, failure) }
   }
 
   #counted(verb: ReadVerb, answer: UpstreamAnswer): UpstreamAnswer {
@@ -152,7 +169,7 @@ export class Replica {
     try {
       return await ways.offline()
     } catch (error) {
-      if (isServiceUnavailable(error)) return await this.#patiently(ways, request)
+      if (isServiceUnavailable(error) || error instanceof UpstreamError) return await this.#patiently(ways, request)
       throw error
     }
   }

@@ -10,6 +10,8 @@ import { FeedWatchBody } from '../feeds/feed-watch-body.ts'
 import type { KeptObject } from '../feeds/kept-object.ts'
 import type { Output } from '../feeds/representing.ts'
 import type { Selection } from '../feeds/selection.ts'
+import type { UpstreamAnswer } from '../upstream/upstream.ts'
+import { answerOf } from './local-answer.ts'
 import type { CollectionRead } from './reading.ts'
 
 /** How often the rights of whoever watches are looked at again. */
@@ -80,6 +82,15 @@ function reviewing({ clock, random, mayStill }: SharedWatchOptions, body: FeedWa
   return () => cancel()
 }
 
-export function watchContentType({ representation }: Pick<Output, 'representation'>): string {
+/** Objects that look different to its reader are told again, see `Feed.retell`. */
+export function watchAnswer(
+  body: FeedWatchBody,
+  output: Pick<Output, 'representation'>,
+  warning?: string,
+): UpstreamAnswer {
+  return { ...answerOf(body, watchContentType(output), warning), isRetold: () => true }
+}
+
+function watchContentType({ representation }: Pick<Output, 'representation'>): string {
   return responseContentType(representation, { stream: true })
 }

@@ -36,6 +36,8 @@ export interface UpstreamAnswer {
   readonly body: ByteSource
   /** Made on this node: it says nothing about what the API server thinks of the caller. */
   readonly isLocal?: true
+  /** Of a watch: whether objects are told again when they look different to its reader; absent: never. */
+  readonly isRetold?: () => boolean
   /** Complete once `body` has ended. */
   trailers(): HeaderPairs
 }
@@ -80,16 +82,20 @@ export class UpstreamError extends Error {
   override readonly name = 'UpstreamError'
   readonly kind: UpstreamErrorKind
   readonly retryAfterSeconds: number
+  /** The date at which the request should come again, where that is not for its HTTP client to see to. */
+  readonly retryAtMs: number | undefined
 
-  constructor(
-    kind: UpstreamErrorKind,
-    message: string,
-    options: ErrorOptions & { readonly retryAfterSeconds?: number } = {},
-  ) {
+  constructor(kind: UpstreamErrorKind, message: string, options: UpstreamErrorOptions = {}) {
     super(message, options)
     this.kind = kind
     this.retryAfterSeconds = options.retryAfterSeconds ?? defaultRetryAfterSeconds[kind]
+    this.retryAtMs = options.retryAtMs
   }
+}
+
+interface UpstreamErrorOptions extends ErrorOptions {
+  readonly retryAfterSeconds?: number
+  readonly retryAtMs?: number
 }
 
 const defaultRetryAfterSeconds: Readonly<Record<UpstreamErrorKind, number>> = {
