@@ -114,10 +114,7 @@ export class NodeCluster implements Upstream {
   #patch(name: string, patch: Buffer): UpstreamAnswer {
     this.patches.push(name)
     const object = this.get('pods', name) as JsonObject
-    this.put(
-      'pods',
-      applyPatch({ type: 'strategic', patch, object, message: findKind('v1', 'Pod')?.message }) as KubeObject,
-    )
+    this.put('pods', applyPatch({ type: 'strategic', patch, object, message: findKind('v1', 'Pod')?.message }))
     return answer(200, JSON.stringify(this.get('pods', name)))
   }
 

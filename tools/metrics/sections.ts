@@ -14,6 +14,7 @@ import { createKeepingMetrics } from '../../src/edge/keeping/keeping-metrics.ts'
 import { createKonnectivityMetrics } from '../../src/edge/konnectivity/metrics.ts'
 import { createTokenMetrics } from '../../src/edge/kubeconfigs/token-metrics.ts'
 import { createLinkMetrics } from '../../src/edge/link/link-metrics.ts'
+import { createLocalPodsMetrics } from '../../src/edge/local-pods/local-pods-metrics.ts'
 import { createNatMetrics, createNetworkMetrics } from '../../src/edge/network/network-metrics.ts'
 import { createReachMetrics } from '../../src/edge/reach/reach-metrics.ts'
 import { createReplicaMetrics } from '../../src/edge/replica/replica-metrics.ts'
@@ -122,6 +123,7 @@ function edgeRegistry(): Registry {
   createUpstreamMetrics(registry, () => ({ pools: [], upgrades: 0 }))
   createReachMetrics(registry, () => ({ state: 'offline', lastsMs: 0 }))
   createFilterMetrics(registry)
+  createLocalPodsMetrics(registry, () => 0)
   createKeepingMetrics(registry, () => nothingKept)
   createReplicaMetrics(registry, () => nothingRead)
   createTokenMetrics(registry)

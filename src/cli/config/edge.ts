@@ -45,7 +45,8 @@ const options = {
     type: listOf(text),
     alias: 'disableResourceFilters',
     default: '',
-    description: 'filters to leave out: masterservice, forwardkubesvctraffic, inclusterconfig, serviceenv; * is all',
+    description:
+      'filters to leave out: masterservice, forwardkubesvctraffic, inclusterconfig, serviceenv, localendpoints; * is all',
   }),
   nat: option({
     type: onOff,

@@ -111,7 +111,7 @@ describe('a report', () => {
 
 describe('two pods', () => {
   it('are one truth by addresses, readiness and their end alone', () => {
-    const one = localPodOf(served as never)
+    const one = localPodOf(served)
     if (one === undefined) throw new Error('not read')
     expect(isSameTruth(one, { ...one, isTerminating: true })).toBe(true)
     expect(isSameTruth(one, { ...one, isReady: false })).toBe(false)

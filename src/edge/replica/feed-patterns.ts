@@ -28,6 +28,7 @@ const any = '*'
 const label = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?'
 const resourceText = new RegExp(`^(?<resource>\\*|${label})(?:\\.(?<group>${label}(?:\\.${label})*))?$`)
 const namespaceText = new RegExp(`^${label}$`)
+/** As long as Kubernetes lets a label of a DNS name be. */
 const MAX_NAMESPACE_LENGTH = 63
 
 /** `suggest` is given an unknown name and the known ones and says, as the end of a sentence, which may have been meant. */

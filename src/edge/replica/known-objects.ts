@@ -13,7 +13,7 @@ type Named = Pick<LocalPod, 'namespace' | 'name'>
 /** The Pod as a read of it is answered while the API server cannot be reached. */
 export function servedPod(feeds: Feeds, pod: Named): JsonObject | undefined {
   const found = knownObject(feeds, 'pods', pod)
-  return found && (readValue(found) as JsonObject | undefined)
+  return found && readValue(found)
 }
 
 /** What the API server last showed here of a pod, if it is still the same one. */

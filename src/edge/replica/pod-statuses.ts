@@ -40,6 +40,11 @@ export interface PodStatusesOptions {
   readonly clock: Clock
 }
 
+export interface StatusWays {
+  online(): Promise<UpstreamAnswer>
+  offline(failure?: UpstreamError): Promise<never>
+}
+
 /** Undefined for all that is not the node's own word about the state of a pod. */
 export function podStatusOf({ method, info, query, headers, reader }: ReplicaRequest): PodName | undefined {
   if (method !== 'PATCH' || info?.kind !== 'resource' || reader.kind !== 'node') return undefined
@@ -56,8 +61,21 @@ export class PodStatuses {
     this.#options = options
   }
 
+  /** One patch on its two ways; offline it always throws. */
+  ways(pod: PodName, request: ReplicaRequest): StatusWays {
+    let learning: Promise<void> | undefined
+    return {
+      online: () => this.#pass(request),
+      offline: async (failure) => {
+        learning ??= this.#learn(pod, request)
+        await learning
+        throw this.#refusal(failure)
+      },
+    }
+  }
+
   /** The API server's own answer; where it has taken a status, nothing else needs to be shown of that pod for long. */
-  async pass(request: ReplicaRequest): Promise<UpstreamAnswer> {
+  async #pass(request: ReplicaRequest): Promise<UpstreamAnswer> {
     const { localPods } = this.#options
     const answer = await request.up(await request.readBody(MAX_PATCH_BYTES))
     if (answer.status !== 200 || localPods.size === 0) return answer
@@ -70,17 +88,22 @@ export class PodStatuses {
   }
 
   /**
-   * Always throws: `failure`, or that there is no way to the API server. A kubelet writes one status after the other; if its
-   * client repeated each for as long as it repeats what has a Retry-After in seconds, the last pod would be heard of minutes late.
+   * A kubelet writes one status after the other; if its client repeated each for as long as it repeats what has a Retry-After in
+   * seconds, the last pod would be heard of minutes late.
    */
-  async refuse(pod: PodName, request: ReplicaRequest, failure?: UpstreamError): Promise<never> {
-    const { metrics, whyOffline, clock } = this.#options
-    const outcome = await this.#learn(pod, request)
-    if (outcome !== undefined) metrics.reported(outcome)
-    throw failure ?? new UpstreamError('offline', whyOffline(), { retryAtMs: clock.nowMs() + KUBELET_STATUS_MS })
+  #refusal(failure: UpstreamError | undefined): UpstreamError {
+    const { whyOffline, clock } = this.#options
+    // The API server may have got it.
+    if (failure?.kind === 'broken') return failure
+    return new UpstreamError('offline', whyOffline(), { retryAtMs: clock.nowMs() + KUBELET_STATUS_MS })
   }
 
-  async #learn(name: PodName, request: ReplicaRequest): Promise<ReportOutcome | undefined> {
+  async #learn(pod: PodName, request: ReplicaRequest): Promise<void> {
+    const outcome = await this.#take(pod, request)
+    if (outcome !== undefined) this.#options.metrics.reported(outcome)
+  }
+
+  async #take(name: PodName, request: ReplicaRequest): Promise<ReportOutcome | undefined> {
     const { node, localPods, served } = this.#options
     const kind = reportingKind(request.headers.get('content-type') ?? '')
     const body = kind && (await bodyOf(request))

@@ -114,8 +114,7 @@ export class Replica {
         offline: () => this.#keptToken(asked, request),
       }
     const pod = podStatusOf(request)
-    if (pod === undefined) return undefined
-    return { online: () => statuses.pass(request), offline: (failure) => statuses.refuse(pod, request, failure) }
+    return pod && statuses.ways(pod, request)
   }
 
   #counted(verb: ReadVerb, answer: UpstreamAnswer): UpstreamAnswer {

@@ -9,7 +9,9 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { composeReplica, type EdgeReplica } from '../../../src/edge/compose-replica.ts'
+import { scopeFrom } from '../../../src/edge/feeds/collection-scope.ts'
 import { FEED_RESUME_SPREAD_MS } from '../../../src/edge/feeds/feeds.ts'
+import { KeptObject } from '../../../src/edge/feeds/kept-object.ts'
 import { AGREED_LINGER_MS, COMPARE_MS, MAX_ONLINE_MS } from '../../../src/edge/local-pods/local-pods.ts'
 import { certificatePem } from '../../../src/identity/certificate.ts'
 import type { KubeObject } from '../../../src/kube/objects.ts'
@@ -67,7 +69,7 @@ describe('a node that is cut off', () => {
   let dataDir: string
   const stops: (() => Promise<void> | void)[] = []
 
-  async function start(disabled: readonly string[] = []): Promise<void> {
+  async function start(disabled: readonly string[] = [], isOnline = true): Promise<void> {
     registry = new Registry()
     const net = loudNet()
     const logger = pino({ level: 'silent' })
@@ -95,7 +97,7 @@ describe('a node that is cut off', () => {
       () => world.stop(),
       () => running.stop(AbortSignal.abort()),
     )
-    await eventually(() => edge.reach.now.state === 'online')
+    if (isOnline) await eventually(() => edge.reach.now.state === 'online')
   }
 
   beforeEach(async () => {
@@ -319,6 +321,35 @@ describe('a node that is cut off', () => {
     await clock.advance(2 * COMPARE_MS)
     expect(await addresses()).toEqual(['10.1.0.1', '10.1.0.2', '10.2.0.1'])
     await eventually(() => events.some((event) => /^MODIFIED .* 10\.1\.0\.1 /.test(event)))
+  })
+
+  it('hears its kubelet from the first moment of a run that never had a link', async () => {
+    cluster.cut()
+    await start([], false)
+    // From an earlier run, and older in one list than in the other.
+    for (const [resourceVersion, ip, path] of [
+      ['90', '10.1.0.0', podPath('web-1')],
+      ['101', '10.1.0.1', '/api/v1/pods'],
+    ] as const) {
+      const object = { ...pod('web-1', first, ip), metadata: { ...pod('web-1', first, ip).metadata, resourceVersion } }
+      const fieldSelector = path === '/api/v1/pods' ? 'spec.nodeName=edge-1' : 'metadata.name=web-1'
+      const namespace = path === '/api/v1/pods' ? '' : 'default'
+      const scope = {
+        apiGroup: '',
+        apiVersion: 'v1',
+        resource: 'pods',
+        namespace,
+        labelSelector: '',
+        fieldSelector,
+        owner: '',
+      }
+      const objects = [new KeptObject('json', Buffer.from(JSON.stringify(object)))]
+      edge.feeds.restore(scopeFrom(scope), { objects, resourceVersion, currentAtMs: 0 }, undefined)
+    }
+    const { status, headers } = await report('web-1', statusPatch(first, '10.1.0.1', '10.1.0.9'))
+    expect([status, headers['retry-after']]).toEqual([503, new Date(clock.nowMs() + 10_000).toUTCString()])
+    expect(edge.localPods.view.of(first)?.addresses).toEqual(['10.1.0.9'])
+    expect(await counted('taken')).toBe(1)
   })
 
   it('shows nothing of this where the filter is disabled', async () => {
