@@ -8,7 +8,7 @@ import { type CollectionScope, describeScope } from './collection-scope.ts'
 import { Feed, type FeedOptions, type RestoredList } from './feed.ts'
 import { FeedBudget, NODE_READER } from './feed-budget.ts'
 import type { CollectionType } from './representing.ts'
-import { covers, isOfSameResource } from './selection.ts'
+import { covers } from './selection.ts'
 
 /** A kubelet alone has one for each ConfigMap and Secret of its pods. */
 export const MAX_FEEDS = 4_096
@@ -89,25 +89,15 @@ export class Feeds {
     return feed
   }
 
-  /** The feed that knows most recently what is asked for, and all of it. */
-  covering(scope: CollectionScope): Feed | undefined {
+  /**
+   * The feed that knows most recently what is asked for, and all of it. Of a single object, given by its key, whoever has it
+   * knows as well: that it was there when that feed was last told anything.
+   */
+  covering(scope: CollectionScope, object?: string): Feed | undefined {
     let best: Feed | undefined
     for (const feed of this.#byResource.get(resourceKey(scope)) ?? []) {
-      if (!feed.isComplete || !covers(feed.scope, scope)) continue
-      if (best === undefined || isNotNewer(best.version, feed.version)) best = feed
-    }
-    return best
-  }
-
-  /**
-   * The feed that knows most recently about one object: one that has all that `scope`, the collection of this object alone,
-   * asks for, or any that has the object. `key` is what feeds have it under.
-   */
-  knowing(scope: CollectionScope, key: string): Feed | undefined {
-    let best: Feed | undefined
-    for (const feed of this.#feeds.values()) {
-      const knows = covers(feed.scope, scope) || (isOfSameResource(feed.scope, scope) && feed.objects.has(key))
-      if (!feed.isComplete || !knows) continue
+      const has = object !== undefined && feed.scope.owner === scope.owner && feed.objects.has(object)
+      if (!feed.isComplete || !(has || covers(feed.scope, scope))) continue
       if (best === undefined || isNotNewer(best.version, feed.version)) best = feed
     }
     return best

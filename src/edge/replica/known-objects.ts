@@ -32,7 +32,7 @@ export function publishesNotReady(feeds: Feeds, namespace: string, name: string)
 function knownObject(feeds: Feeds, resource: string, { namespace, name }: Named): KeptObject | undefined {
   const named = { apiGroup: '', apiVersion: 'v1', resource, isInNamespace: true, namespace, name }
   const key = objectKey(named)
-  return feeds.knowing(scopeOfObject(named), key)?.objects.get(key)
+  return feeds.covering(scopeOfObject(named), key)?.objects.get(key)
 }
 
 function readValue(object: KeptObject): KubeObject | undefined {

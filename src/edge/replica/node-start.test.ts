@@ -110,10 +110,10 @@ class World {
 
   /** As the kubelet; `answer` is what the API server says to it. */
   ask(method: string, target: string, answer: () => Promise<UpstreamAnswer>): Promise<UpstreamAnswer> {
-    const [path = '', query = ''] = target.split('?')
+    const [, query = ''] = target.split('?')
     const request: ReplicaRequest = {
       method,
-      info: parseRequestInfo({ method, path }),
+      info: parseRequestInfo({ method, path: target }),
       query: parseQuery(query),
       headers: new RequestHeaders(headerListOf([])),
       reader: { kind: 'node', pool: 'node', token: undefined, tokenHash: '' },
@@ -169,6 +169,23 @@ describe('a kubelet that starts without the API server', () => {
     await world.told('GET', own, 200, csiNode('7'))
     await world.told('PATCH', `${own}?dryRun=All`, 200, csiNode('9', 'disk.example.com'))
     expect((await world.kept(own)).object).toEqual(csiNode('7'))
+  })
+
+  it('is given a Pod as its watch had it last, though it once asked for that one alone', async () => {
+    const pod = (resourceVersion: string): object => ({
+      kind: 'Pod',
+      apiVersion: 'v1',
+      metadata: { name: 'web', namespace: 'default', uid: 'p', resourceVersion },
+      spec: { nodeName: 'edge-1' },
+    })
+    const list = (resourceVersion: string, ...items: object[]): object => {
+      return { kind: 'PodList', apiVersion: 'v1', metadata: { resourceVersion }, items }
+    }
+    const [all, one] = ['/api/v1/pods?fieldSelector=spec.nodeName%3Dedge-1', '/api/v1/namespaces/default/pods/web']
+    await world.told('GET', one, 200, pod('7'))
+    await world.told('GET', all, 200, list('9', pod('8')))
+    expect((await world.kept(one)).object).toEqual(pod('8'))
+    expect((await world.kept(all.replace('/pods', '/namespaces/default/pods'))).object).toMatchObject({ items: [{}] })
   })
 
   it('a write without an answer makes the edge ask whether anybody would get one', async () => {

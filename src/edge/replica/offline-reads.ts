@@ -135,10 +135,8 @@ export class OfflineReads {
     const { feeds, policy } = this.#options
     const { info } = reading
     const scope = policy.isShared(info) ? reading.scope : scopeFrom({ ...writeScope(reading.scope), owner: key })
-    // One object may be known from any feed that has it; of a collection a feed has to have all.
-    const known = (): Feed | undefined =>
-      reading.kind === 'get' ? feeds.knowing(scope, objectKey(info)) : feeds.covering(scope)
-    const feed = policy.keeps(reading.scope, true) ? known() : undefined
+    const object = reading.kind === 'get' ? objectKey(info) : undefined
+    const feed = policy.keeps(reading.scope, true) ? feeds.covering(scope, object) : undefined
     const type = feed?.type
     if (feed === undefined || type === undefined)
       throw this.#unavailable(`${describeScope(scope)} have not been kept here`, 'not-kept')
