@@ -58,6 +58,26 @@ export class NodeNetwork {
     execFileSync('nsenter', this.inside('nft', '-f', '-'), { input: table })
   }
 
+  /** From now on packets vanish on the cable, both ways, without a word. */
+  async cut(): Promise<void> {
+    const chain = (hook: string, rule: string): string =>
+      `chain ${hook} { type filter hook ${hook} priority -300\n${rule} "${this.#far}" drop\n}`
+    await this.run('nft', `table inet cut {\n${chain('input', 'iifname')}\n${chain('output', 'oifname')}\n}`)
+  }
+
+  async mend(): Promise<void> {
+    await this.run('nft', 'delete', 'table', 'inet', 'cut')
+  }
+
+  /** What the kernel forgets with the power: rules and devices that programs of the node have made. */
+  async forget(...devices: string[]): Promise<void> {
+    for (const line of (await this.run('nft', 'list', 'tables')).stdout.trim().split('\n')) {
+      const [, family = '', name = ''] = line.split(' ')
+      if (name !== 'cut' && name !== 'fence') await this.run('nft', 'delete', 'table', family, name)
+    }
+    for (const device of devices) await this.run('ip', 'link', 'delete', device).catch(() => {})
+  }
+
   /** Packets of TCP that the node tried to send to anybody but the hub. */
   async strangers(): Promise<number> {
     const { stdout } = await this.run('nft', 'list', 'counter', 'inet', 'fence', 'strangers')

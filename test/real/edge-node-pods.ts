@@ -12,8 +12,11 @@ interface PodWish {
   readonly namespace?: string
   readonly hostNetwork?: boolean
   readonly env?: Readonly<Record<string, string>>
+  readonly labels?: Readonly<Record<string, string>>
   /** Mounted at `/config`. */
   readonly configMap?: string
+  /** Mounted at `/secret`. */
+  readonly secret?: string
   readonly serviceAccountName?: string
   /** Folders of this machine, at the same place in the pod. */
   readonly folders?: readonly string[]
@@ -66,12 +69,23 @@ export class Pod {
 }
 
 function manifest(name: string, wish: PodWish): object {
-  const { hostNetwork = false, serviceAccountName = 'default', env = {}, configMap, folders = [] } = wish
+  const {
+    hostNetwork = false,
+    serviceAccountName = 'default',
+    env = {},
+    configMap,
+    secret,
+    labels = {},
+    folders = [],
+  } = wish
   const mounted = [
     { volume: { name: 'peers', hostPath: { path: peersDirectory() } }, mountPath: '/peers' },
     ...(configMap === undefined
       ? []
       : [{ volume: { name: 'config', configMap: { name: configMap } }, mountPath: '/config' }]),
+    ...(secret === undefined
+      ? []
+      : [{ volume: { name: 'secret', secret: { secretName: secret } }, mountPath: '/secret' }]),
     ...folders.map((path, index) => ({ volume: { name: `folder-${index}`, hostPath: { path } }, mountPath: path })),
   ]
   const container = {
@@ -93,5 +107,5 @@ function manifest(name: string, wish: PodWish): object {
     containers: [container],
     volumes: mounted.map(({ volume }) => volume),
   }
-  return { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec }
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name, labels }, spec }
 }

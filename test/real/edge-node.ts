@@ -11,7 +11,7 @@ import type { RunningHub } from '../e2e/hub-cluster.ts'
 import { removeFolder } from '../remove-folder.ts'
 import { Daemon, kubectl, peersDirectory } from './control-plane.ts'
 import { missingForNetwork, NodeNetwork, POD_ADDRESSES } from './edge-node-network.ts'
-import { type HubPlane, startHubPlaneWith } from './hub-plane.ts'
+import { type HubPlane, type HubPlaneOptions, startHubPlaneWith } from './hub-plane.ts'
 import { missingForNode, type RealNode, startNode } from './node.ts'
 import { approveServingCertificate, KUBELET_PORT, NODE_NAME, untilReached, untilReady } from './tunnel-cluster.ts'
 import { type BuiltImage, buildToolboxImage, TOOLBOX_IMAGE } from './tunnel-image.ts'
@@ -73,7 +73,7 @@ export class EdgeNode {
   }
 
   /** The control plane, the hub, and an edge that has joined and does not run yet. */
-  async start(): Promise<void> {
+  async start(more: Pick<HubPlaneOptions, 'apiServerFlags' | 'controllers'> = {}): Promise<void> {
     this.network.layCable()
     const egressFile = join(this.#folder, 'egress.json')
     writeFileSync(egressFile, JSON.stringify(egressThrough(this.#front)))
@@ -86,8 +86,9 @@ export class EdgeNode {
       '--kubelet-client-certificate=admin.crt',
       '--kubelet-client-key=admin.key',
       '--kubelet-certificate-authority=ca.crt',
+      ...(more.apiServerFlags ?? []),
     ]
-    this.#world = await startHubPlaneWith({ apiServerFlags, checksServiceAccounts: true })
+    this.#world = await startHubPlaneWith({ ...more, apiServerFlags, checksServiceAccounts: true })
     await this.#prepareAccounts()
     const { url } = await this.startHub(0)
     this.network.fence(Number(new URL(url).port))
@@ -149,6 +150,19 @@ export class EdgeNode {
 
   async restartKubelet(): Promise<void> {
     await this.#node?.restartKubelet()
+  }
+
+  get machine(): RealNode {
+    if (this.#node === undefined) throw new Error('the kubelet has not been started')
+    return this.#node
+  }
+
+  /** The whole node goes down at once. The cable stays as it is. */
+  async cutPower(): Promise<void> {
+    await this.edge.kill()
+    await this.#kubeProxy?.kill()
+    await this.machine.cutPower()
+    await this.network.forget('edge-dummy0')
   }
 
   /** Lets the kubelet have the certificate of its server, and waits until it says it is ready, and can be asked. */

@@ -20,12 +20,17 @@ export async function startHubPlane(...apiServerFlags: string[]): Promise<HubPla
   return await startHubPlaneWith({ apiServerFlags })
 }
 
-export async function startHubPlaneWith(options: ControlPlaneOptions): Promise<HubPlane> {
+export interface HubPlaneOptions extends ControlPlaneOptions {
+  /** Controllers to run besides those that sign certificates. */
+  readonly controllers?: readonly string[]
+}
+
+export async function startHubPlaneWith(options: HubPlaneOptions): Promise<HubPlane> {
   const plane = await startControlPlane(options)
   await applyHubRights(plane)
   const signers = await Daemon.start('kube-controller-manager', plane.directory, [
     `--kubeconfig=${plane.kubeconfigFile}`,
-    '--controllers=csrsigning,csrapproving',
+    `--controllers=${['csrsigning', 'csrapproving', ...(options.controllers ?? [])].join()}`,
     `--cluster-signing-cert-file=${plane.caFile}`,
     `--cluster-signing-key-file=${join(plane.directory, 'ca.key')}`,
     '--leader-elect=false',

@@ -12,6 +12,7 @@ import { promisify } from 'node:util'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { removeFolder } from '../remove-folder.ts'
 import { Daemon, freePorts, peersDirectory } from './control-plane.ts'
+import { killContainers } from './node-containers.ts'
 
 const run = promisify(execFile)
 
@@ -57,6 +58,14 @@ export interface RealNode {
   restartKubelet(): Promise<void>
   /** Gives containerd a network configuration: without one the node is not ready. */
   addNetwork(): Promise<void>
+  /** Everything ends at once, and what was in memory is gone: processes, mounts, networks of pods. Disks stay. */
+  cutPower(): Promise<void>
+  /** Starts containerd and the kubelet, as at boot. */
+  powerOn(): Promise<void>
+  /** What the containers of a pod wrote, by the name of the pod: read from the node's own disk. */
+  podLogs(pod: string): Promise<string>
+  /** Runs a command in the running container of a pod, without the API server. */
+  execInPod(pod: string, ...command: string[]): Promise<string>
   stop(): Promise<void>
 }
 
@@ -91,8 +100,14 @@ export async function startNode(options: NodeOptions): Promise<RealNode> {
   try {
     await mkdir(join(directory, 'cni'))
     await writeFile(join(directory, 'containerd.toml'), containerdConfig(directory, options))
-    const args = ['--config', join(directory, 'containerd.toml')]
-    containerd = await startInNamespace('containerd', directory, args, options.networkNamespace)
+    const startContainerd = async (): Promise<Daemon> =>
+      await startInNamespace(
+        'containerd',
+        directory,
+        ['--config', join(directory, 'containerd.toml')],
+        options.networkNamespace,
+      )
+    containerd = await startContainerd()
     if (options.images !== undefined) await importImages(directory, options.images.archive)
     kubelet = await startKubelet(directory, options)
     const network = JSON.stringify(networkConfig(directory, options.podAddresses))
@@ -102,6 +117,16 @@ export async function startNode(options: NodeOptions): Promise<RealNode> {
         await kubelet?.kill()
         kubelet = await startKubelet(directory, options)
       },
+      cutPower: async () => {
+        await kubelet?.kill()
+        await losePower(directory, containerd, options.networkNamespace)
+      },
+      powerOn: async () => {
+        containerd = await startContainerd()
+        kubelet = await startKubelet(directory, options)
+      },
+      podLogs: (pod) => readPodLogs(directory, pod),
+      execInPod: (pod, ...command) => execInPod(directory, pod, command),
       stop,
     }
   } catch (error) {
@@ -250,6 +275,38 @@ async function endContainers(directory: string): Promise<void> {
       await rm(join(networkResults, device), { force: true })
   }
 }
+
+/** What a machine forgets when its power goes, and no more. */
+async function losePower(directory: string, containerd: Daemon | undefined, namespace?: string): Promise<void> {
+  const networks = await podNetworks(directory)
+  await containerd?.kill()
+  await killContainers(directory)
+  for (const { name } of networks) await run('ip', ['netns', 'delete', name]).catch(() => {})
+  if (namespace !== undefined) await run('ip', ['-n', namespace, 'link', 'delete', 'cni0']).catch(() => {})
+  await unmountAll(directory)
+  await rm(join(directory, 'containerd/state'), { recursive: true, force: true })
+  await rm(socketOf(directory), { force: true })
+}
+
+async function readPodLogs(directory: string, pod: string): Promise<string> {
+  const folder = join(directory, 'pod-logs')
+  const names = await readdir(folder, { recursive: true }).catch(() => [])
+  const files = names.filter((name) => name.includes(`_${pod}_`) && name.endsWith('.log')).toSorted()
+  const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8').catch(() => '')))
+  return texts.join('')
+}
+
+async function execInPod(directory: string, pod: string, command: readonly string[]): Promise<string> {
+  const of = `labels."io.kubernetes.pod.name"==${pod},labels."io.cri-containerd.kind"==container`
+  const known = (await ctr(directory, 'containers', 'list', '--quiet', of)).split('\n').filter((id) => id !== '')
+  const running = await list(directory, 'tasks')
+  const tasks = await ctr(directory, 'tasks', 'list')
+  const id = known.find((one) => running.includes(one) && new RegExp(`${one}\\s+\\d+\\s+RUNNING`).test(tasks))
+  if (id === undefined) throw new Error(`pod ${pod} does not run`)
+  return await ctr(directory, 'tasks', 'exec', '--exec-id', `test-${execs++}`, id, ...command)
+}
+
+let execs = 0
 
 /** Network namespaces that were made for pods; every container of a pod names the same one. */
 async function podNetworks(directory: string): Promise<{ name: string; container: string }[]> {

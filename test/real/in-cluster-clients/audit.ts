@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { removeFolder } from '../../remove-folder.ts'
 
 interface AuditEvent {
+  readonly auditID: string
+  readonly stage: string
   readonly verb: string
   readonly requestURI: string
   readonly userAgent?: string
@@ -22,6 +24,8 @@ export interface AuditLog {
   userAgentsOf(username: string): Promise<string[]>
   /** Where each request of that user has come from, first address first. */
   sourcesOf(username: string): Promise<(readonly string[])[]>
+  /** `USER PATH?SELECTORS` of every watch that began and has not ended, of users whose names begin with one of these. */
+  openWatches(...users: string[]): Promise<string[]>
   remove(): void
 }
 
@@ -38,18 +42,35 @@ export async function prepareAuditLog(): Promise<AuditLog> {
   const policyFile = join(directory, 'policy.json')
   const logFile = join(directory, 'audit.log')
   await writeFile(policyFile, JSON.stringify(policy))
-  const eventsOf = async (username: string): Promise<AuditEvent[]> => {
+  const allEvents = async (): Promise<AuditEvent[]> => {
     const lines = (await readFile(logFile, 'utf8')).split('\n').slice(0, -1)
-    return lines.map((line) => JSON.parse(line) as AuditEvent).filter(({ user }) => user.username === username)
+    return lines.map((line) => JSON.parse(line) as AuditEvent)
   }
+  const eventsOf = async (username: string): Promise<AuditEvent[]> =>
+    (await allEvents()).filter(({ user }) => user.username === username)
   return {
     flags: [`--audit-policy-file=${policyFile}`, `--audit-log-path=${logFile}`],
     requestsOf: async (username) => [...new Set((await eventsOf(username)).map(describe))].toSorted(),
     userAgentsOf: async (username) =>
       [...new Set((await eventsOf(username)).map(({ userAgent = '' }) => userAgent))].toSorted(),
     sourcesOf: async (username) => (await eventsOf(username)).map(({ sourceIPs = [] }) => sourceIPs),
+    openWatches: async (...users) => {
+      const events = await allEvents()
+      const ended = new Set(events.filter(({ stage }) => stage === 'ResponseComplete').map(({ auditID }) => auditID))
+      return events
+        .filter(({ verb, stage, auditID }) => verb === 'watch' && stage === 'ResponseStarted' && !ended.has(auditID))
+        .filter(({ user }) => users.some((name) => user.username.startsWith(name)))
+        .map(describeWatch)
+        .toSorted()
+    },
     remove: () => removeFolder(directory),
   }
+}
+
+function describeWatch({ user, requestURI }: AuditEvent): string {
+  const { pathname, searchParams } = new URL(requestURI, 'https://none')
+  const selectors = ['labelSelector', 'fieldSelector'].flatMap((name) => searchParams.get(name) ?? [])
+  return [user.username, [pathname, ...selectors].join('?')].join(' ')
 }
 
 function describe({ verb, requestURI, userAgent = '', responseStatus }: AuditEvent): string {
