@@ -13,7 +13,7 @@ function added(name: string, version: string, padding = ''): FeedChange {
   return { type: 'ADDED', object: object(name, version, `uid-${name}`, padding), previous, version, isInferred: false }
 }
 
-function after(history: FeedHistory, version: string): string[] | undefined {
+function toldAfter(history: FeedHistory, version: string): string[] | undefined {
   const start = history.positionAfter(version)
   if (start === undefined) return undefined
   const told: string[] = []
@@ -35,20 +35,20 @@ describe('the history of a feed', () => {
   it('gives what came after a version, and nothing for one that it does not reach back to', () => {
     history.append(added('a', '102'))
     history.append(added('b', '104'))
-    expect(after(history, '100')).toEqual(['ADDED a', 'ADDED b'])
-    expect(after(history, '102')).toEqual(['ADDED b'])
-    expect(after(history, '103')).toEqual(['ADDED b'])
-    expect(after(history, '104')).toEqual([])
-    expect(after(history, '900')).toEqual([])
-    expect(after(history, '99')).toBeUndefined()
+    expect(toldAfter(history, '100')).toEqual(['ADDED a', 'ADDED b'])
+    expect(toldAfter(history, '102')).toEqual(['ADDED b'])
+    expect(toldAfter(history, '103')).toEqual(['ADDED b'])
+    expect(toldAfter(history, '104')).toEqual([])
+    expect(toldAfter(history, '900')).toEqual([])
+    expect(toldAfter(history, '99')).toBeUndefined()
   })
 
   it('forgets the oldest where there are too many, and says so to whoever stood there', () => {
     for (const [index, name] of ['a', 'b', 'c', 'd', 'e'].entries()) history.append(added(name, String(101 + index)))
     expect(history.startVersion).toBe('102')
     expect(history.at(0)).toBe('gone')
-    expect(after(history, '101')).toBeUndefined()
-    expect(after(history, '102')).toEqual(['ADDED c', 'ADDED d', 'ADDED e'])
+    expect(toldAfter(history, '101')).toBeUndefined()
+    expect(toldAfter(history, '102')).toEqual(['ADDED c', 'ADDED d', 'ADDED e'])
   })
 
   it('forgets by size as well, and counts what is left', () => {
@@ -56,17 +56,17 @@ describe('the history of a feed', () => {
     history.begin('100')
     for (const version of ['101', '102', '103', '104']) history.append(added('a', version, 'x'.repeat(1_000)))
     expect(history.bytes).toBeLessThanOrEqual(3_000)
-    expect(after(history, '101')).toBeUndefined()
-    expect(after(history, '102')).toEqual(['ADDED a', 'ADDED a'])
+    expect(toldAfter(history, '101')).toBeUndefined()
+    expect(toldAfter(history, '102')).toEqual(['ADDED a', 'ADDED a'])
   })
 
   it('has the latest change, however large: those who read on have yet to be told', () => {
     history = new FeedHistory(100, 4_000)
     history.begin('100')
     history.append(added('a', '101', 'x'.repeat(5_000)))
-    expect(after(history, '100')).toEqual(['ADDED a'])
+    expect(toldAfter(history, '100')).toEqual(['ADDED a'])
     history.append(added('a', '102', 'x'.repeat(5_000)))
-    expect(after(history, '101')).toEqual(['ADDED a'])
+    expect(toldAfter(history, '101')).toEqual(['ADDED a'])
   })
 
   it('lets nobody start between two lists, of which only the difference is known', () => {
@@ -75,9 +75,9 @@ describe('the history of a feed', () => {
       { type: 'deleted', object: object('a', '90'), stale: true },
     ] as const
     recordChanges(history, { changes, isSnapshot: true, before: '100', after: '110' })
-    expect(after(history, '100')).toEqual(['DELETED a', 'ADDED b'])
-    for (const version of ['101', '105', '109']) expect(after(history, version)).toBeUndefined()
-    expect(after(history, '110')).toEqual([])
+    expect(toldAfter(history, '100')).toEqual(['DELETED a', 'ADDED b'])
+    for (const version of ['101', '105', '109']) expect(toldAfter(history, version)).toBeUndefined()
+    expect(toldAfter(history, '110')).toEqual([])
     expect(history.isInGap('105')).toBe(true)
     expect(history.isInGap('110')).toBe(false)
   })
@@ -88,8 +88,8 @@ describe('the history of a feed', () => {
     )
     recordChanges(history, { changes, isSnapshot: true, before: '100', after: '110' })
     expect(history.startVersion).toBe('110')
-    expect(after(history, '100')).toBeUndefined()
-    expect(after(history, '110')).toEqual([])
+    expect(toldAfter(history, '100')).toBeUndefined()
+    expect(toldAfter(history, '110')).toEqual([])
   })
 
   it('remembers a limited number of such gaps', () => {
@@ -98,8 +98,8 @@ describe('the history of a feed', () => {
       recordChanges(history, { changes: [], isSnapshot: true, before, after: to })
     }
     expect(history.startVersion).toBe('110')
-    expect(after(history, '110')).toEqual([])
-    expect(after(history, '115')).toBeUndefined()
+    expect(toldAfter(history, '110')).toEqual([])
+    expect(toldAfter(history, '115')).toBeUndefined()
     expect(history.epoch).toBe(1)
   })
 
@@ -122,9 +122,9 @@ describe('the history of a feed', () => {
       { type: 'added', object: object('a', 'c', 'uid-2') },
     ] as const
     recordChanges(history, { changes: replaced, isSnapshot: false, before: 'q', after: 'c' })
-    expect(after(history, 'x')).toEqual(['ADDED a', 'DELETED a', 'ADDED a'])
-    expect(after(history, 'q')).toEqual(['DELETED a', 'ADDED a'])
-    expect(after(history, 'c')).toEqual([])
-    expect(after(history, 'm')).toBeUndefined()
+    expect(toldAfter(history, 'x')).toEqual(['ADDED a', 'DELETED a', 'ADDED a'])
+    expect(toldAfter(history, 'q')).toEqual(['DELETED a', 'ADDED a'])
+    expect(toldAfter(history, 'c')).toEqual([])
+    expect(toldAfter(history, 'm')).toBeUndefined()
   })
 })

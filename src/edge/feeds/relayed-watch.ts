@@ -123,11 +123,10 @@ export class RelayedWatch implements ByteSource {
   }
 
   #ended(fault: Error | undefined): void {
-    const cutInside = this.#decoder.end()
-    // The link went: whoever reads does not have to notice.
-    if (fault !== undefined && cutInside === undefined && this.#takeOver()) return
-    if (fault !== undefined || cutInside !== undefined) {
-      this.#break(fault ?? (cutInside as Error))
+    const broken = fault ?? this.#decoder.end()
+    // The link went, perhaps within an event, of which nothing has been passed on: whoever reads does not have to notice.
+    if (broken !== undefined) {
+      if (!this.#takeOver()) this.#break(broken)
       return
     }
     this.#finish()

@@ -165,7 +165,7 @@ class WatchOpening {
     this.#reading = reading
     this.#request = request
     this.#options = options
-    this.#isFirst = !feed.isComplete && feed.members === 0
+    this.#isFirst = !feed.isComplete && feed.members === 0 && feed.state === 'resting'
     this.#wasFollowing = feed.state === 'following'
     const { pool } = request.reader
     const member: Member = {
@@ -278,7 +278,8 @@ class WatchOpening {
   #isFollowing(): Promise<boolean> {
     const { clock } = this.#options
     const { signal } = this.#request
-    if (this.#feed.state === 'following') return Promise.resolve(true)
+    const { state } = this.#feed
+    if (state !== 'starting') return Promise.resolve(state === 'following')
     return new Promise((resolve) => {
       const settle = (isFollowing: boolean): void => {
         stop()

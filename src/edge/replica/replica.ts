@@ -68,16 +68,7 @@ export class Replica {
   async answer(request: ReplicaRequest): Promise<UpstreamAnswer> {
     const { reach } = this.#options
     const isOffline = reach.now.state === 'offline'
-    let reading: Promise<Buffer> | undefined
-    const watched: ReplicaRequest = {
-      ...request,
-      up: (body) => this.#up(request, body),
-      // More than one way may be tried, but a body comes once.
-      readBody: (maxBytes) => {
-        reading ??= request.readBody(maxBytes)
-        return reading
-      },
-    }
+    const watched: ReplicaRequest = { ...request, readBody: readOnce(request), up: (body) => this.#up(request, body) }
     const ways = this.#waysOf(watched)
     if (ways === undefined) {
       if (isOffline && this.#hasBeenOnline) throw this.#neverKept()
@@ -194,12 +185,13 @@ export class Replica {
     const answering = ways.online()
     const patience = new Patience(reach, signal)
     const cancelDoubt = clock.schedule(SLOW_ANSWER_MS, () => reach.doubt())
+    let isOurs = false
     try {
       const first = await Promise.race([answering, patience.lost])
-      if (first !== undefined) return first
-      discard(answering)
-      return await ways.offline()
+      isOurs = first !== undefined
+      return first ?? (await ways.offline())
     } finally {
+      if (!isOurs) discard(answering)
       cancelDoubt()
       patience.end()
     }
@@ -224,6 +216,13 @@ class Patience {
   }
 }
 
+/** A body can be read once, and both ways may need it. */
+function readOnce({ readBody }: ReplicaRequest): ReplicaRequest['readBody'] {
+  let reading: Promise<Buffer> | undefined
+  return (maxBytes) => (reading ??= readBody(maxBytes))
+}
+
+/** Whenever it comes: what nobody reads must not go on. */
 function discard(answering: Promise<UpstreamAnswer>): void {
   answering.then(
     ({ body }) => body.cancel(),
