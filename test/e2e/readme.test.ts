@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const leftovers = ['/tmp/causeway-tour', '/tmp/causeway-tour.log']
 
 /** Steps that only look. What they see follows what was done before within a moment, in which a reader reads. */
-const looks = /\bcurl\b|\bcauseway (nodes --data-dir|run) /
+const looks = /\bcurl\b|^grep\b|\bcauseway (nodes --data-dir|run|edge feeds) /
 
 interface Step {
   readonly command: string
@@ -114,7 +114,7 @@ describe('the tour of the README', () => {
       expect(await outputOf(command)).toMatch(pattern(shown))
     }
     if (command.startsWith('kill ')) {
-      expect(await Promise.all(background.map(({ exited }) => exited))).toEqual([0])
+      expect(await Promise.all(background.map(({ exited }) => exited))).toEqual(background.map(() => 0))
     }
   })
 
