@@ -72,8 +72,10 @@ function world(state: ReachName) {
     for (const listener of [...listeners]) listener(now())
   }
   const replica = new Replica({
+    node: 'edge-1',
+    statuses: {} as never,
     reach: reach as never,
-    online: { answer: () => ways.online.promise } as never,
+    online: { answer: () => ways.online.promise, written: (_request: unknown, answer: unknown) => answer } as never,
     offline: { answer: () => ways.offline(), document: () => ways.offline() } as never,
     documents: new Documents(),
     tokens: new TokenAnswers({ isPodThere: () => true }),
@@ -112,7 +114,7 @@ describe('the replica', () => {
       isUp.value = true
       return Promise.resolve(answer('up'))
     }
-    await expect(replica.answer(request('POST', pods, { up }))).rejects.toMatchObject({ kind: 'offline' })
+    await expect(replica.answer(request('POST', pods, { up }))).rejects.toMatchObject({ code: 503, retryAfterSeconds: 1 })
     expect(isUp.value).toBe(false)
   })
 
