@@ -114,7 +114,10 @@ describe('the replica', () => {
       isUp.value = true
       return Promise.resolve(answer('up'))
     }
-    await expect(replica.answer(request('POST', pods, { up }))).rejects.toMatchObject({ code: 503, retryAfterSeconds: 1 })
+    await expect(replica.answer(request('POST', pods, { up }))).rejects.toMatchObject({
+      code: 503,
+      retryAfterSeconds: 1,
+    })
     expect(isUp.value).toBe(false)
   })
 
