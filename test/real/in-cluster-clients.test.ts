@@ -6,67 +6,20 @@
  */
 import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
+import { delimiter } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { buildFolder, clientPrograms, isBuilt, sourceFolder } from '../../tools/clients/catalogue.ts'
 import { peersDirectory } from './control-plane.ts'
 import { EndpointWorld } from './endpoint-transparency-edge.ts'
 import { type ControlPlane, describeReal, kubectl } from './harness.ts'
 import { type AuditLog, prepareAuditLog } from './in-cluster-clients/audit.ts'
+import { CLIENT_ACCOUNT, type Client, clients, manifestOf } from './in-cluster-clients/clients.ts'
 import { type Line, missingForPods, PodProcess } from './in-cluster-clients/pod.ts'
 import { expectedRequests } from './in-cluster-clients/requests.ts'
-
-interface Client {
-  readonly name: string
-  readonly command: readonly string[]
-  readonly missing: readonly string[]
-}
-
-const account = 'worker'
-
-const clients: readonly Client[] = [
-  { name: 'kubectl', command: ['sh', join(sourceFolder('kubectl'), 'main.sh')], missing: [] },
-  ...clientPrograms.map((program) => ({
-    name: program.name,
-    command: program.command(buildFolder(program)),
-    missing: isBuilt(program) ? [] : ['build of it, which "npm run clients" makes'],
-  })),
-]
 
 /** The addresses under test: what the clients are told that the API server is. */
 const addresses: Readonly<Record<string, (world: EndpointWorld) => URL>> = {
   directly: ({ plane }) => new URL(plane.server),
   'at-the-edge': ({ endpoint }) => new URL(endpoint),
-}
-
-/** All that stands in a client's namespace before it starts. */
-function manifestOf(namespace: string): string {
-  const metadata = (name: string) => ({ name, namespace })
-  const pod = { containers: [{ name: 'main', image: 'none' }] }
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: account }
-  const rules = [
-    { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
-    {
-      apiGroups: [''],
-      resources: ['configmaps'],
-      verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
-    },
-  ]
-  const items = [
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: metadata(account) },
-    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: metadata(account), rules },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'RoleBinding',
-      metadata: metadata(account),
-      roleRef,
-      subjects: [{ kind: 'ServiceAccount', name: account, namespace }],
-    },
-    ...['one', 'two'].map((name) => ({ apiVersion: 'v1', kind: 'Pod', metadata: metadata(name), spec: pod })),
-    ...['defaults', 'settings'].map((name) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata(name) })),
-  ]
-  return JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
 }
 
 function strangerCertificate(): string {
@@ -100,7 +53,7 @@ describeReal(
         host: server.hostname,
         port: Number(server.port),
         caPem: ca,
-        token: (await kubectl(plane, ['create', 'token', account, '--namespace', namespace])).trim(),
+        token: (await kubectl(plane, ['create', 'token', CLIENT_ACCOUNT, '--namespace', namespace])).trim(),
         namespace,
         command: client.command,
         path: [peersDirectory(), process.env['PATH']].join(delimiter),
@@ -133,7 +86,7 @@ describeReal(
             const userAgents: (readonly string[])[] = []
             for (const [address, serverOf] of Object.entries(addresses)) {
               const namespace = `${client.name}-${address}`
-              const user = `system:serviceaccount:${namespace}:${account}`
+              const user = `system:serviceaccount:${namespace}:${CLIENT_ACCOUNT}`
               expect(await work(client, namespace, serverOf(world)), address).toEqual([
                 { step: 'identity', user },
                 { step: 'pods', names: ['one', 'two'] },
@@ -159,7 +112,7 @@ describeReal(
               const { code, errors } = await program.end()
               expect(code).not.toBe(0)
               expect(errors).toMatch(/certificate|PKIX/i)
-              expect(await audit.requestsOf(`system:serviceaccount:${namespace}:${account}`)).toEqual([])
+              expect(await audit.requestsOf(`system:serviceaccount:${namespace}:${CLIENT_ACCOUNT}`)).toEqual([])
             },
           )
         },
