@@ -39,11 +39,11 @@ const edgeKill: Disturbance = (world, dice) => world.killEdge(dice.between(0, 50
 
 const all = {
   'short cut': { weight: 5, run: shortCut },
-  'long cut': { weight: 2, run: longCut },
-  'compacted cut': { weight: 3, run: compactedCut },
+  'long cut': { weight: 1, run: longCut },
+  'compacted cut': { weight: 4, run: compactedCut },
   'slow link': { weight: 3, run: slowLink },
   compaction: { weight: 3, run: compaction },
-  'API server restart': { weight: 2, run: apiRestart },
+  'API server restart': { weight: 3, run: apiRestart },
   'hub restart': { weight: 2, run: hubRestart },
   'edge killed': { weight: 1, run: edgeKill },
 } as const

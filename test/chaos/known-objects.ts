@@ -15,6 +15,20 @@ export function seenFrom({ namespace = '', name = '', uid = '', resourceVersion 
   return { key: `${namespace}/${name}`, uid, version: resourceVersion }
 }
 
+/** Events that are remembered, and those of them that a violation shows. */
+const MAX_TRACE = 2_000
+const MAX_TOLD = 12
+
+/** Of a list only what it says of this object. */
+function shortened(line: string, key: string): string {
+  const [head = '', ...rest] = line.split(' with ')
+  const found = rest
+    .join(' with ')
+    .split(', ')
+    .find((each) => each.startsWith(`${key} `))
+  return rest.length === 0 ? line : `${head} with ${found ?? `no ${key}`}`
+}
+
 export class KnownObjects {
   readonly violations: string[] = []
   /** Whether whatever leaves is gone for good: not so behind a selector, where it may come back. */
@@ -22,6 +36,8 @@ export class KnownObjects {
   #objects = new Map<string, Seen>()
   readonly #deadUids = new Set<string>()
   #told = new Set<string>()
+  /** What it heard last, for whoever has to find out. */
+  readonly #trace: string[] = []
   version = ''
 
   constructor(isWhole: boolean) {
@@ -35,10 +51,12 @@ export class KnownObjects {
 
   beginStream(): void {
     this.#told = new Set()
+    this.#note(`a stream from ${this.version}`)
   }
 
   /** These and no others are there. */
   replace(objects: readonly Seen[], version: string): void {
+    this.#note(`a list of version ${version} with ${objects.map(({ key, uid }) => `${key} ${uid}`).join(', ')}`)
     const next = new Map(objects.map((object) => [object.key, object]))
     for (const { key, uid } of this.#objects.values()) if (next.get(key)?.uid !== uid) this.#died(uid)
     for (const { key, uid } of objects) this.#mustLive(uid, `a list of version ${version} has ${key}`)
@@ -49,16 +67,17 @@ export class KnownObjects {
   apply(type: string, object: Seen): void {
     const { key, uid, version } = object
     const text = `${type} ${key} ${uid}@${version}`
-    if (this.#told.has(text)) this.violations.push(`${text} came twice`)
+    this.#note(text)
+    if (this.#told.has(text)) this.#violated(key, `${text} came twice`)
     this.#told.add(text)
-    if (!isNotNewer(this.version, version)) this.violations.push(`${text} came after version ${this.version}`)
+    if (!isNotNewer(this.version, version)) this.#violated(key, `${text} came after version ${this.version}`)
     const known = this.#objects.get(key)
     if (type === 'ADDED' && known !== undefined)
-      this.violations.push(`${text} though ${known.uid}@${known.version} is known`)
+      this.#violated(key, `${text} though ${known.uid}@${known.version} is known`)
     if (type === 'MODIFIED' && known?.uid !== uid)
-      this.violations.push(`${text} though ${known?.uid ?? 'nothing'} is known`)
+      this.#violated(key, `${text} though ${known?.uid ?? 'nothing'} is known`)
     if (type === 'DELETED' && known !== undefined && known.uid !== uid)
-      this.violations.push(`${text} though ${known.uid} is known`)
+      this.#violated(key, `${text} though ${known.uid} is known`)
     if (type === 'DELETED') {
       this.#objects.delete(key)
       this.#died(uid)
@@ -71,7 +90,20 @@ export class KnownObjects {
 
   bookmark(version: string): void {
     if (!isNotNewer(this.version, version)) this.violations.push(`a bookmark ${version} came after ${this.version}`)
+    this.#note(`a bookmark ${version}`)
     this.version = version
+  }
+
+  #note(text: string): void {
+    this.#trace.push(`${new Date().toISOString().slice(14, 23)} ${text}`)
+    if (this.#trace.length > MAX_TRACE) this.#trace.shift()
+  }
+
+  /** With what was heard of the same object, and of lists and streams. */
+  #violated(key: string, text: string): void {
+    const related = this.#trace.filter((line) => line.includes(` ${key} `) || / a (list|stream|bookmark)/.test(line))
+    const short = related.slice(-MAX_TOLD).map((line) => shortened(line, key))
+    this.violations.push(`${text}\n      ${short.join('\n      ')}`)
   }
 
   #died(uid: string): void {

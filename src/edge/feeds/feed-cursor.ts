@@ -47,6 +47,7 @@ export class FeedCursor {
       if (isNotNewer(change.version, this.#seenVersion)) continue
       // What was inferred is told under an older version, before changes that lie between that and its own.
       if (!change.isInferred) this.#seenVersion = change.version
+      if (change.gap !== undefined) change.gap.isCrossed = true
       return change
     }
   }

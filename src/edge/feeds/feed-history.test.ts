@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { Feed } from './feed.ts'
+import { FeedCursor } from './feed-cursor.ts'
 import { type FeedChange, FeedHistory, MAX_FEED_GAPS } from './feed-history.ts'
 import { KeptObject } from './kept-object.ts'
 import { recordChanges } from './record-changes.ts'
@@ -80,6 +82,20 @@ describe('the history of a feed', () => {
     expect(toldAfter(history, '110')).toEqual([])
     expect(history.isInGap('105')).toBe(true)
     expect(history.isInGap('110')).toBe(false)
+  })
+
+  it('knows whose version says less than he was told: whoever was led across a gap', () => {
+    const changes = [{ type: 'deleted', object: object('a', '90'), stale: true }] as const
+    recordChanges(history, { changes, isSnapshot: true, before: '100', after: '110' })
+    expect(history.isAmbiguous('105')).toBe(false)
+    const feed = { history, version: '110' } as Feed
+    new FeedCursor(feed, history.positionAfter('100') ?? 0, '100').next()
+    expect(['99', '100', '105', '110'].map((version) => history.isAmbiguous(version))).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ])
   })
 
   it('lets nobody start within what was inferred, of which a part is forgotten', () => {

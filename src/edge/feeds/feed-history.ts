@@ -28,12 +28,16 @@ export interface FeedChange {
    * version of the older list.
    */
   readonly isInferred: boolean
+  /** The two lists that it was found between, where it was. */
+  readonly gap?: Gap | undefined
 }
 
 /** Between two lists, of which only the difference is known: what came and went in between is not. */
-interface Gap {
+export interface Gap {
   readonly after: string
   readonly before: string
+  /** Whether anybody was told some of the difference: their versions say less than what they know. */
+  isCrossed: boolean
 }
 
 export class FeedHistory {
@@ -91,9 +95,22 @@ export class FeedHistory {
    * A list of version `to` takes the place of one of version `from`; to be told before the changes that this makes. Whoever has
    * read at a version in between may know objects that neither list has, and cannot be led on.
    */
-  skip(from: string, to: string): void {
-    this.#gaps.push({ after: from, before: to })
-    if (this.#gaps.length > MAX_FEED_GAPS) this.#startAt(this.#gaps[0]?.before ?? '')
+  skip(from: string, to: string): Gap {
+    const gap = { after: from, before: to, isCrossed: false }
+    this.#gaps.push(gap)
+    const oldest = this.#gaps.length > MAX_FEED_GAPS ? this.#gaps.shift() : undefined
+    if (oldest !== undefined) this.#startAt(oldest.before)
+    return gap
+  }
+
+  /**
+   * Whether one who comes back with this version may know more than it says. Such a one was told that objects are gone, under a
+   * version at which they were there: the API server would tell of them again.
+   */
+  isAmbiguous(version: string): boolean {
+    return this.#gaps.some(
+      ({ after, before, isCrossed }) => isCrossed && isNotNewer(after, version) && !isNotNewer(before, version),
+    )
   }
 
   /** Where one goes on who has seen everything up to `version`; undefined where that is not known, or not any more. */
@@ -139,6 +156,5 @@ export class FeedHistory {
   #startAt(version: string): void {
     if (isNotNewer(version, this.#startVersion)) return
     this.#startVersion = version
-    this.#gaps = this.#gaps.filter(({ before }) => !isNotNewer(before, version))
   }
 }

@@ -4,7 +4,7 @@
  */
 import { areComparable, compareVersions, isNotNewer } from '../../kube/reflector/versions.ts'
 import type { Change } from '../../kube/reflector/view.ts'
-import type { FeedChange, FeedHistory } from './feed-history.ts'
+import type { FeedChange, FeedHistory, Gap } from './feed-history.ts'
 import type { KeptObject } from './kept-object.ts'
 
 export interface Moved {
@@ -23,8 +23,12 @@ export function recordChanges(history: FeedHistory, moved: Moved): void {
     return
   }
   const told = changes.map((change) => toldAs(change, before, after))
-  if (isSnapshot) history.skip(before, after)
-  for (const change of isSnapshot ? told.toSorted(inferredFirst) : told) history.append(change)
+  if (!isSnapshot) for (const change of told) history.append(change)
+  else if (before !== after) appendAcross(history, history.skip(before, after), told)
+}
+
+function appendAcross(history: FeedHistory, gap: Gap, told: readonly FeedChange[]): void {
+  for (const change of told.toSorted(inferredFirst)) history.append({ ...change, gap })
 }
 
 /** False where the API server was set back, or the feed had missed something: nothing leads from the old list to the new. */

@@ -206,7 +206,7 @@ class WatchOpening {
   }
 
   #resumed(version: string): UpstreamAnswer | undefined {
-    const rest = this.#takeOver(version)
+    const rest = this.#takeOver(version) ?? this.#expired(version)
     return rest && watchAnswer(rest, this.#reading.output)
   }
 
@@ -226,6 +226,12 @@ class WatchOpening {
     const body = watchFrom(shared, { cursor })
     this.#body = body
     return body
+  }
+
+  /** One who was led across a gap by this feed knows more than its version says: the API server cannot lead it on. */
+  #expired(version: string): FeedWatchBody | undefined {
+    const shared = this.#feed.history.isAmbiguous(version) ? this.#shared() : undefined
+    return shared && watchFrom(shared, { cursor: undefined })
   }
 
   /** From the API server, until the feed can go on. */
