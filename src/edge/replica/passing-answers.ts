@@ -9,6 +9,7 @@ import { WireError } from '../../protobuf/wire-error.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { CollectionScope } from '../feeds/collection-scope.ts'
+import { compactJson } from '../feeds/compact-json.ts'
 import { NODE_READER } from '../feeds/feed-budget.ts'
 import { readList, typeOfList } from '../feeds/feed-source.ts'
 import type { Feeds } from '../feeds/feeds.ts'
@@ -111,7 +112,8 @@ export class PassingAnswers {
     const format = documentFormat(header('content-type'))
     if (format === undefined) return
     try {
-      keep(format, await uncompressed(bytes, header('content-encoding'), MAX_KEPT_ANSWER_BYTES))
+      const plain = await uncompressed(bytes, header('content-encoding'), MAX_KEPT_ANSWER_BYTES)
+      keep(format, format.encoding === 'json' ? compactJson(plain) : plain)
     } catch (error) {
       const level = error instanceof WireError ? 'debug' : 'error'
       this.#logger[level]({ err: error }, 'an answer could not be kept')

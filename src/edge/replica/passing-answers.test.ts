@@ -1,0 +1,138 @@
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import { pino } from 'pino'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { sourceOf, streamOf } from '../../../test/worlds/byte-sources.ts'
+import { eventually, rest } from '../../../test/worlds/object-server.ts'
+import { parseRequestInfo } from '../../kube/request-info.ts'
+import { parseQuery } from '../../kube/request-query.ts'
+import { ManualClock } from '../../runtime/clock.ts'
+import { Feeds } from '../feeds/feeds.ts'
+import type { HeaderPairs, UpstreamAnswer } from '../upstream/upstream.ts'
+import { PassingAnswers } from './passing-answers.ts'
+import { type Reading, readingOf } from './reading.ts'
+
+const maps = '/api/v1/namespaces/default/configmaps'
+const reader = { kind: 'token', pool: 'token', token: 'secret', tokenHash: 'hash' } as const
+
+function reading(target: string): Reading {
+  const [path = '', query = ''] = target.split('?')
+  const headers = { get: () => undefined, all: () => [], names: () => [][Symbol.iterator]() }
+  const info = parseRequestInfo({ method: 'GET', path, query })
+  const found = readingOf({ method: 'GET', info, query: parseQuery(query), headers: headers as never })
+  if (found === undefined) throw new Error(`${target} is none of the replica's`)
+  return found
+}
+
+function map(name: string, resourceVersion: string): object {
+  return { metadata: { name, namespace: 'default', uid: `uid-${name}`, resourceVersion }, data: { a: '1' } }
+}
+
+function list(resourceVersion: string, items: object[], next?: string): object {
+  return { kind: 'ConfigMapList', apiVersion: 'v1', metadata: { resourceVersion, continue: next }, items }
+}
+
+function answer(body: string | Buffer, status = 200, more: HeaderPairs = []): UpstreamAnswer {
+  const headers: HeaderPairs = [['content-type', 'application/json'], ...more]
+  return { status, headers, body: sourceOf(Readable.from([Buffer.from(body)])), trailers: () => [] }
+}
+
+describe('answers that pass', () => {
+  let feeds: Feeds
+  let passing: PassingAnswers
+
+  beforeEach(() => {
+    const clock = new ManualClock()
+    const logger = pino({ level: 'silent' })
+    const upstream = { request: () => Promise.reject(new Error('nothing here')) }
+    feeds = new Feeds({ upstream, clock, random: () => 0.5, logger })
+    passing = new PassingAnswers(feeds, clock, logger)
+  })
+
+  /** What the client reads of it. */
+  const pass = async (target: string, given: UpstreamAnswer): Promise<string> => {
+    let text = ''
+    for await (const chunk of streamOf(passing.pass(reading(target), given, reader).body)) text += String(chunk)
+    await rest(5)
+    return text
+  }
+
+  const keptNames = (target = maps): string[] => [...(feeds.find(reading(target).scope)?.objects.keys() ?? [])]
+
+  it('are kept as they pass, whole lists and single objects', async () => {
+    const text = JSON.stringify(list('10', [map('a', '3'), map('b', '4')]))
+    expect(await pass(maps, answer(text))).toBe(text)
+    expect(keptNames()).toEqual(['default/a', 'default/b'])
+    expect(feeds.find(reading(maps).scope)?.version).toBe('10')
+    await pass('/api/v1/namespaces/other/configmaps/c', answer(JSON.stringify({ kind: 'ConfigMap', ...map('c', '5') })))
+    expect(keptNames('/api/v1/namespaces/other/configmaps/c')).toEqual(['default/c'])
+  })
+
+  it('are kept uncompressed', async () => {
+    const text = JSON.stringify(list('10', [map('a', '3')]))
+    await pass(maps, answer(gzipSync(text), 200, [['content-encoding', 'gzip']]))
+    await eventually(() => keptNames().length === 1)
+    expect(keptNames()).toEqual(['default/a'])
+  })
+
+  it('are kept without the white space that one reader wanted, which would end an event of a watch', async () => {
+    await pass(`${maps}?pretty=true`, answer(`${JSON.stringify(list('10', [map('a', '3')]), null, 2)}\n`))
+    const [inList] = feeds.find(reading(maps).scope)?.objects.values() ?? []
+    const one = '/api/v1/namespaces/other/configmaps/a'
+    await pass(one, answer(`${JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', ...map('a', '3') })}\n`))
+    const [single] = feeds.find(reading(one).scope)?.objects.values() ?? []
+    const wanted = JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', ...map('a', '3') })
+    expect(inList?.document.toString('utf8')).toBe(wanted)
+    expect(single?.document.toString('utf8')).toBe(wanted)
+  })
+
+  it('are kept page by page, once the last has come, and not at all where a page is missing', async () => {
+    await pass(`${maps}?limit=1`, answer(JSON.stringify(list('10', [map('a', '3')], 'next'))))
+    expect(keptNames()).toEqual([])
+    await pass(`${maps}?limit=1&continue=next`, answer('{}', 500))
+    await pass(`${maps}?limit=1&continue=next`, answer(JSON.stringify(list('10', [map('b', '4')]))))
+    expect(keptNames()).toEqual(['default/a', 'default/b'])
+    await pass(`${maps}?limit=1&continue=other`, answer(JSON.stringify(list('20', [map('z', '19')]))))
+    expect(keptNames()).toEqual(['default/a', 'default/b'])
+  })
+
+  it('of two versions make no list together', async () => {
+    await pass(`${maps}?limit=1`, answer(JSON.stringify(list('10', [map('a', '3')], 'next'))))
+    await pass(`${maps}?limit=1&continue=next`, answer(JSON.stringify(list('11', [map('b', '4')]))))
+    expect(keptNames()).toEqual([])
+  })
+
+  it('keep the lists of one program apart, and never take an older one for a newer', async () => {
+    const labelled = `${maps}?labelSelector=on%3D1`
+    await pass(maps, answer(JSON.stringify(list('10', [map('a', '3'), map('b', '4')]))))
+    await pass(labelled, answer(JSON.stringify(list('11', [map('a', '3')]))))
+    await pass(maps, answer(JSON.stringify(list('9', []))))
+    expect(keptNames()).toEqual(['default/a', 'default/b'])
+    expect(keptNames(labelled)).toEqual(['default/a'])
+  })
+
+  it('are not kept where they were cut off, or cannot be read', async () => {
+    const body = Readable.from(
+      (async function* () {
+        yield Buffer.from(JSON.stringify(list('10', [])).slice(0, 20))
+        throw new Error('the link is gone')
+      })(),
+    )
+    const headers: HeaderPairs = [['content-type', 'application/json']]
+    const cut = { status: 200, headers, body: sourceOf(body), trailers: () => [] }
+    await expect(pass(maps, cut)).rejects.toThrow('the link is gone')
+    await pass(maps, answer('{"kind":'))
+    expect(feeds.find(reading(maps).scope)?.isComplete ?? false).toBe(false)
+  })
+
+  it('say that a single object is gone, and nothing of a collection', async () => {
+    const one = `${maps}/a`
+    await pass(one, answer(JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', ...map('a', '3') })))
+    expect(keptNames(one)).toEqual(['default/a'])
+    await pass(one, answer('{}', 404))
+    expect(keptNames(one)).toEqual([])
+    await pass(maps, answer(JSON.stringify(list('10', [map('a', '3')]))))
+    await pass(one, answer('{}', 404))
+    expect(keptNames()).toEqual(['default/a'])
+  })
+})
