@@ -276,9 +276,10 @@ export class Feed {
 
   /** In the turn in which the objects change: nobody finds them ahead of their history. */
   #step({ changes, synced, failure }: Step<KeptObject>): void {
-    if (changes.length > 0 || this.#recordedVersion !== this.version) this.#took(changes, synced === true)
-    if (synced === true) this.#enter('following')
+    // Before anybody is told: who waits for the feed to be current looks then.
     if (failure === undefined) this.#hasHeard = true
+    if (changes.length > 0 || this.#recordedVersion !== this.version) this.#took(changes, synced === true)
+    if (synced === true) this.#enter('following', true)
     if (failure !== undefined) this.#failed(failure.error)
   }
 
@@ -320,14 +321,14 @@ export class Feed {
     }
   }
 
-  #enter(state: FeedState): void {
+  #enter(state: FeedState, hasHeard = false): void {
     const { clock } = this.#options
     if (this.isCurrent) this.#currentAtMs = clock.nowMs()
     if (state === 'following') this.#lastError = undefined
     if (this.#state === state) return
     if (state === 'following') {
       this.#followingMs = clock.monotonicMs()
-      this.#hasHeard = false
+      this.#hasHeard = hasHeard
     }
     this.#state = state
     this.#tell()

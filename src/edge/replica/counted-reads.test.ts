@@ -170,6 +170,8 @@ describe('reads that are counted', () => {
     await clock.advance(FETCH_ASIDE_STAY_MS / 2)
     await eventually(() => feed?.version === String(upstream.revision))
     expect(feed?.isCurrent).toBe(true)
+    // Whoever came for one look is gone with it.
+    expect(feed?.members).toBe(0)
   })
 
   it('grow old together with what they were given', async () => {

@@ -123,7 +123,7 @@ function addGauges(registers: Registry[], numbers: () => ReplicaNumbers): void {
     'Objects in feeds; one that is in two feeds counts twice.',
     () => numbers().objects,
   )
-  addGauge(registers, 'causeway_edge_feed_bytes', 'Bytes of those objects in memory.', () => numbers().bytes)
+  addGauge(registers, 'causeway_edge_feed_bytes', 'Bytes of those objects, as they came.', () => numbers().bytes)
   addGauge(registers, 'causeway_edge_feed_readers', 'Watches of clients that feeds serve.', () => numbers().readers)
   addGauge(
     registers,

@@ -20,7 +20,7 @@ export interface ReachStatus {
 export interface FeedTotals {
   readonly feeds: number
   readonly objects: number
-  /** Of objects in memory, without what the histories hold. */
+  /** Of objects as they came, without what the histories hold. */
   readonly bytes: number
   readonly readers: number
 }
@@ -88,7 +88,7 @@ function totalsOf(feeds: Feeds): FeedTotals {
   let [objects, bytes, readers] = [0, 0, 0]
   for (const feed of feeds.all) {
     objects += feed.objects.size
-    bytes += bytesOf(feed)
+    bytes += feed.bytes
     readers += feed.members
   }
   return { feeds: feeds.size, objects, bytes, readers }
@@ -128,7 +128,7 @@ function summarize(feed: Feed, isKeepingOn: boolean): FeedSummary {
     labelSelector: formatLabelSelector(labels) || undefined,
     fieldSelector: formatFieldSelector(fields) || undefined,
     objects: feed.objects.size,
-    bytes: bytesOf(feed),
+    bytes: feed.bytes,
     resourceVersion: version || undefined,
     state,
     readers: members,
@@ -138,12 +138,6 @@ function summarize(feed: Feed, isKeepingOn: boolean): FeedSummary {
     ofOneReader: owner !== '',
     problem: state === 'failing' ? lastError?.message : undefined,
   }
-}
-
-function bytesOf({ objects }: Feed): number {
-  let bytes = 0
-  for (const object of objects.values()) bytes += object.bytes
-  return bytes
 }
 
 function byName(a: FeedSummary, b: FeedSummary): number {
