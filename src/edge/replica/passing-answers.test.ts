@@ -13,7 +13,7 @@ import { PassingAnswers } from './passing-answers.ts'
 import { type Reading, readingOf } from './reading.ts'
 
 const maps = '/api/v1/namespaces/default/configmaps'
-const reader = { kind: 'token', pool: 'token', token: 'secret', tokenHash: 'hash' } as const
+const reader = { kind: 'token', pool: 'token', token: 'secret', tokenHash: 'hash', account: 'reader' } as const
 
 function reading(target: string): Reading {
   const [path = '', query = ''] = target.split('?')
