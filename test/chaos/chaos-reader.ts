@@ -178,7 +178,7 @@ export class ChaosReader {
       headersTimeoutMs,
       bodyTimeoutMs: 0,
     })
-    const format = documentFormat(String(response.headers['content-type'] ?? ''))
+    const format = documentFormat(response.headers['content-type'] ?? '')
     if (response.status === 200 && format !== undefined) return { response, format }
     const text = (await wholeOf(response)).toString('utf8').slice(0, 300)
     if (response.status === 410) this.#failed(text)

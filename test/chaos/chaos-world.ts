@@ -3,7 +3,7 @@
  * between them and the edge a cable. Everything comes back on its old port.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { pino } from 'pino'
@@ -228,16 +228,20 @@ export class ChaosWorld {
     const server = createServer({ allowHalfOpen: true }, (near) => {
       const gone = new AbortController()
       near.on('error', () => {}).on('close', () => gone.abort(new Error('the edge has gone')))
-      this.#cable.dial({ host: local, port: this.#ports.hub }, gone.signal).then(
-        (far) => {
-          pipeline(near, far, () => {})
-          pipeline(far, near, () => {})
-        },
-        () => near.destroy(),
-      )
+      void this.#join(near, gone.signal)
     })
     await new Promise<void>((resolve) => server.listen(this.#ports.cable, local, resolve))
     return server
+  }
+
+  async #join(near: Socket, signal: AbortSignal): Promise<void> {
+    try {
+      const far = await this.#cable.dial({ host: local, port: this.#ports.hub }, signal)
+      pipeline(near, far, () => {})
+      pipeline(far, near, () => {})
+    } catch {
+      near.destroy()
+    }
   }
 
   async #joinToken(): Promise<string> {

@@ -154,7 +154,8 @@ describe('reads that are counted', () => {
 
   it('make what is kept current again, though the API server has forgotten the version of it', async () => {
     upstream.put('tide', 'high')
-    await (await watched()).body.cancel()
+    const { body } = await watched()
+    body.cancel()
     await clock.advance(FEED_LINGER_MS)
     upstream.put('tide', 'low')
     upstream.compact()

@@ -74,7 +74,7 @@ function world(state: ReachName) {
   const replica = new Replica({
     node: 'edge-1',
     statuses: {} as never,
-    reach: reach as never,
+    reach,
     online: { answer: () => ways.online.promise, written: (_request: unknown, answer: unknown) => answer } as never,
     offline: { answer: () => ways.offline(), document: () => ways.offline() } as never,
     documents: new Documents(),
