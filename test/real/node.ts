@@ -123,6 +123,8 @@ export async function startNode(options: NodeOptions): Promise<RealNode> {
       },
       powerOn: async () => {
         containerd = await startContainerd()
+        // A kubelet that finds none ends, and nobody here starts it again.
+        await untilContainerdAnswers(directory)
         kubelet = await startKubelet(directory, options)
       },
       podLogs: (pod) => readPodLogs(directory, pod),
@@ -249,14 +251,17 @@ function socketOf(directory: string): string {
   return join(directory, 'containerd.sock')
 }
 
-/** Asks containerd until it is there to answer. */
 async function importImages(directory: string, archive: string): Promise<void> {
+  await untilContainerdAnswers(directory)
+  await ctr(directory, 'images', 'import', '--snapshotter', 'native', archive)
+}
+
+async function untilContainerdAnswers(directory: string): Promise<void> {
   const deadlineMs = systemClock.monotonicMs() + containerdTimeoutMs
   while (!(await ctr(directory, 'version').then(Boolean, () => false))) {
     if (systemClock.monotonicMs() > deadlineMs) throw new Error('containerd does not answer')
     await systemClock.sleep(containerdPollMs)
   }
-  await ctr(directory, 'images', 'import', '--snapshotter', 'native', archive)
 }
 
 /** Containers outlive the kubelet and containerd. Those of a pod share a process that may end under the next call. */
