@@ -150,8 +150,9 @@ export class FeedWatchBody implements ByteSource {
       if (selection(value)) return this.#event('ADDED', value)
     }
     this.#isInitialDone = true
+    if (!endsInitialEvents || !allowBookmarks) return undefined
     this.#bookmarked = this.#initialVersion
-    return endsInitialEvents && allowBookmarks ? bookmarkFrame(this.#initialVersion, output, true) : undefined
+    return bookmarkFrame(this.#initialVersion, output, true)
   }
 
   #event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: KeptObject): Buffer {

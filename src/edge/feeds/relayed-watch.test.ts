@@ -17,7 +17,7 @@ function frame(type: string, version: string, annotations?: object): string {
 const initialEnd = { 'k8s.io/initial-events-end': 'true' }
 
 /** A watch between an API server and a feed, both played here. */
-function world({ isResumed = false, isReady = true } = {}) {
+function world({ fromVersion = '', isReady = true } = {}) {
   const upstream = new PassThrough()
   const state = { isReady, isOver: 0 }
   const asked: string[] = []
@@ -41,7 +41,7 @@ function world({ isResumed = false, isReady = true } = {}) {
   const watch = new RelayedWatch({
     upstream: sourceOf(upstream),
     format,
-    isResumed,
+    fromVersion,
     takeOver,
     over: () => {
       state.isOver += 1
@@ -73,14 +73,14 @@ describe('a watch that begins at the API server', () => {
   })
 
   it('goes on from the feed after any event where it was resumed', async () => {
-    const { upstream, asked } = world({ isResumed: true })
+    const { upstream, asked } = world({ fromVersion: '6' })
     upstream.write(frame('MODIFIED', '7'))
     await rest(3)
     expect(asked).toEqual(['7'])
   })
 
   it('passes everything on while the feed cannot', async () => {
-    const { upstream, state, heard, asked } = world({ isResumed: true, isReady: false })
+    const { upstream, state, heard, asked } = world({ fromVersion: '6', isReady: false })
     upstream.write(frame('MODIFIED', '7') + frame('MODIFIED', '8'))
     await rest(3)
     expect(heard).toHaveLength(2)
@@ -95,7 +95,7 @@ describe('a watch that begins at the API server', () => {
     ['between two events', ''],
     ['within an event, of which nothing was passed on', '{"type":"MODIF'],
   ])('goes on from the feed where the link breaks %s', async (_when, piece) => {
-    const { upstream, state, heard, asked } = world({ isResumed: true, isReady: false })
+    const { upstream, state, heard, asked } = world({ fromVersion: '6', isReady: false })
     upstream.write(frame('MODIFIED', '7') + piece)
     await rest(3)
     state.isReady = true
@@ -104,6 +104,14 @@ describe('a watch that begins at the API server', () => {
     expect(asked).toEqual(['7', '7'])
     expect(heard.slice(1)).toEqual(['from the feed after 7'])
     expect(state.isOver).toBe(0)
+  })
+
+  it('goes on from the feed where the link breaks before anything was told', async () => {
+    const { upstream, heard, asked } = world({ fromVersion: '6' })
+    upstream.destroy(new Error('the link is gone'))
+    await rest(3)
+    expect(asked).toEqual(['6'])
+    expect(heard).toEqual(['from the feed after 6'])
   })
 
   it('breaks with the link where the feed cannot go on', async () => {
@@ -122,7 +130,7 @@ describe('a watch that begins at the API server', () => {
     await rest(3)
     expect(first.upstream.destroyed).toBe(true)
     expect(first.state.isOver).toBe(1)
-    const second = world({ isResumed: true })
+    const second = world({ fromVersion: '6' })
     second.upstream.write(frame('MODIFIED', '7'))
     await rest(3)
     second.watch.cancel()

@@ -11,8 +11,8 @@ import { WireError } from '../../protobuf/wire-error.ts'
 export interface RelayedWatchOptions {
   readonly upstream: ByteSource
   readonly format: DocumentFormat
-  /** Whether events tell how far it has come from the first one on: not where it begins with what there is. */
-  readonly isResumed: boolean
+  /** The version that it goes on from; empty where it begins with what there is, and only a bookmark says how far it is. */
+  readonly fromVersion: string
   /** The rest from a feed, for one that has seen everything up to this version; undefined while that cannot be. */
   readonly takeOver: (version: string) => ByteSource | undefined
   /** Hears that the watch is over, whoever ended it. */
@@ -34,6 +34,7 @@ export class RelayedWatch implements ByteSource {
     this.#options = options
     this.#decoder = options.format.frames()
     this.#source = options.upstream
+    this.#version = options.fromVersion
   }
 
   /** The feed has taken over. */
@@ -90,7 +91,7 @@ export class RelayedWatch implements ByteSource {
     const { walker } = this.#options.format
     try {
       const { type, object } = walker.readEvent(frame)
-      if (type === 'ERROR' || (type !== 'BOOKMARK' && this.#version === '' && !this.#options.isResumed)) return
+      if (type === 'ERROR' || (type !== 'BOOKMARK' && this.#version === '')) return
       this.#version = walker.identityOf(object).resourceVersion
     } catch (error) {
       // An event that only its reader understands.

@@ -1,59 +1,69 @@
-import { describe, expect, it } from 'vitest'
-import { parseRequestInfo, type ResourceRequest } from '../../kube/request-info.ts'
-import { type Access, Verdicts } from './verdicts.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type Access, type Verdict, Verdicts } from './verdicts.ts'
 
-function access(target: string): Access {
-  return parseRequestInfo({ method: 'GET', path: target }) as ResourceRequest
+const whole: Access = {
+  verb: 'list',
+  apiGroup: '',
+  apiVersion: 'v1',
+  resource: 'pods',
+  subresource: '',
+  namespace: 'default',
+  name: '',
+  labelSelector: '',
+  fieldSelector: '',
 }
-
-/** What is known of a reader that may do this. */
-function knowing(target: string): (asked: string) => string | undefined {
-  const verdicts = new Verdicts()
-  verdicts.learn('jane', access(target), 'allowed')
-  return (asked) => verdicts.find('jane', access(asked))
-}
-
-const maps = '/api/v1/namespaces/default/configmaps'
-const ownPods = 'fieldSelector=spec.nodeName%3Dedge-1'
+const one: Access = { ...whole, verb: 'get', name: 'a' }
 
 describe('verdicts', () => {
-  it('who may watch a collection may list it and get what is in it, and not the other way round', () => {
-    const watches = knowing(`${maps}?watch=true`)
-    expect([watches(maps), watches(`${maps}/one`)]).toEqual(['allowed', 'allowed'])
-    const lists = knowing(maps)
-    expect([lists(`${maps}/one`), lists(`${maps}?watch=true`)]).toEqual(['allowed', undefined])
-    const gets = knowing(`${maps}/one`)
-    expect([gets(`${maps}/two`), gets(maps)]).toEqual([undefined, undefined])
+  let verdicts: Verdicts
+  beforeEach(() => {
+    verdicts = new Verdicts()
   })
 
-  it('who may watch what a selector leaves may list that, in all namespaces and in one, and no more', () => {
-    const find = knowing(`/api/v1/pods?watch=true&${ownPods}`)
-    expect(find(`/api/v1/pods?${ownPods}`)).toBe('allowed')
-    expect(find(`/api/v1/namespaces/default/pods?${ownPods}`)).toBe('allowed')
-    expect(find('/api/v1/pods')).toBeUndefined()
-    expect(find('/api/v1/namespaces/default/pods?fieldSelector=spec.nodeName%3Dedge-2')).toBeUndefined()
-    expect(find('/api/v1/namespaces/default/pods/one')).toBeUndefined()
+  it('are known for exactly who asked and what was asked for', () => {
+    verdicts.learn('jane', one, 'allowed')
+    expect(verdicts.find('jane', one)).toBe('allowed')
+    expect(verdicts.find('joe', one)).toBeUndefined()
+    for (const other of [{ name: 'b' }, { verb: 'watch' }, { resource: 'secrets' }, { namespace: 'other' }] as const)
+      expect(verdicts.find('jane', { ...one, ...other })).toBeUndefined()
   })
 
-  it('who may watch the collection of one name may get that object, and no other', () => {
-    const find = knowing(`${maps}?watch=true&fieldSelector=metadata.name%3Done`)
-    expect(find(`${maps}/one`)).toBe('allowed')
-    expect(find(`${maps}/two`)).toBeUndefined()
-    expect(find(maps)).toBeUndefined()
+  it.each<[string, Access, Access, Verdict | undefined]>([
+    ['a list lets its members be read', whole, one, 'allowed'],
+    ['a list in all namespaces lets those of one be listed', { ...whole, namespace: '' }, whole, 'allowed'],
+    ['a list in all namespaces lets each object be read', { ...whole, namespace: '' }, one, 'allowed'],
+    ['a whole list lets a part be listed', whole, { ...whole, labelSelector: 'a=b' }, 'allowed'],
+    ['a part lets not the whole be listed', { ...whole, labelSelector: 'a=b' }, whole, undefined],
+    ['a part lets not its members be read', { ...whole, fieldSelector: 'spec.nodeName=n' }, one, undefined],
+    ['a list of one namespace lets not all be listed', whole, { ...whole, namespace: '' }, undefined],
+    ['a list lets nothing be watched', whole, { ...whole, verb: 'watch' }, undefined],
+    ['a watch lets the same be listed, which it shows anyway', { ...whole, verb: 'watch' }, whole, 'allowed'],
+    ['one object lets not the whole be listed', one, whole, undefined],
+    ['a list lets no subresource be read', whole, { ...one, subresource: 'log' }, undefined],
+    ['another group is another resource', whole, { ...one, apiGroup: 'metrics.k8s.io' }, undefined],
+  ])('%s', (_what, known, asked, verdict) => {
+    verdicts.learn('jane', known, 'allowed')
+    expect(verdicts.find('jane', asked)).toBe(verdict)
   })
 
-  it('a permission in one namespace says nothing about others, and none about subresources', () => {
-    const find = knowing(`${maps}?watch=true`)
-    expect(find('/api/v1/configmaps')).toBeUndefined()
-    expect(find('/api/v1/namespaces/other/configmaps/one')).toBeUndefined()
-    expect(knowing('/api/v1/pods')('/api/v1/namespaces/default/pods/one/log')).toBeUndefined()
+  it('conclude nothing from a denial, and one that was given for this very question stands', () => {
+    verdicts.learn('jane', whole, 'denied')
+    expect(verdicts.find('jane', one)).toBeUndefined()
+    verdicts.learn('jane', whole, 'allowed')
+    verdicts.learn('jane', one, 'denied')
+    expect(verdicts.find('jane', one)).toBe('denied')
   })
 
-  it('what was denied stays denied, whatever else is allowed', () => {
-    const verdicts = new Verdicts()
-    verdicts.learn('jane', access(`${maps}?watch=true`), 'allowed')
-    verdicts.learn('jane', access(maps), 'denied')
-    expect(verdicts.find('jane', access(maps))).toBe('denied')
-    expect(verdicts.find('joe', access(`${maps}?watch=true`))).toBeUndefined()
+  it('tell of what is new and of what they forget, the oldest first', () => {
+    const told: string[] = []
+    const few = new Verdicts({ maxVerdicts: 2, changed: (_key, verdict) => told.push(verdict ?? 'forgotten') })
+    few.learn('jane', whole, 'allowed')
+    few.learn('jane', whole, 'allowed')
+    few.learn('joe', whole, 'denied')
+    few.learn('jane', whole, 'allowed')
+    few.learn('jim', whole, 'allowed')
+    expect(told).toEqual(['allowed', 'denied', 'allowed', 'forgotten'])
+    expect(few.find('joe', whole)).toBeUndefined()
+    expect(few.find('jane', whole)).toBe('allowed')
   })
 })

@@ -250,7 +250,7 @@ class WatchOpening {
     const body = new RelayedWatch({
       upstream: answer.body,
       format,
-      isResumed,
+      fromVersion: isResumed ? options.resourceVersion : '',
       takeOver: (version) => {
         const rest = this.#takeOver(version)
         return rest && this.#options.metrics ? given(rest, this.#options.metrics) : rest
