@@ -25,7 +25,7 @@ export class EndpointWorld {
     this.health = `http://127.0.0.1:${ports.health}`
   }
 
-  static async start(options: ControlPlaneOptions): Promise<EndpointWorld> {
+  static async start(options: ControlPlaneOptions, ...edgeFlags: string[]): Promise<EndpointWorld> {
     const world = await startHubPlaneWith(options)
     try {
       const { cluster } = world
@@ -34,7 +34,7 @@ export class EndpointWorld {
       const hub = await cluster.hub('hub', '--listen', `127.0.0.1:${hubPort}`)
       const token = await cluster.token('token', { node: NODE })
       const own = ['--hub', hub.url, '--token-file', token, '--health-address', `127.0.0.1:${health}`]
-      const edge = await cluster.edge(NODE, ...own)
+      const edge = await cluster.edge(NODE, ...own, ...edgeFlags)
       await edge.logged('the endpoint is open')
       const endpoint = edge.log.find(({ msg }) => msg === 'the endpoint is open')?.['port'] as number
       return new EndpointWorld(world, hub, edge, { endpoint, health })

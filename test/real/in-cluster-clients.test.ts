@@ -37,7 +37,8 @@ describeReal(
 
     beforeAll(async () => {
       audit = await prepareAuditLog()
-      world = await EndpointWorld.start({ apiServerFlags: audit.flags })
+      // With feeds the API server sees their watches in place of those of the clients.
+      world = await EndpointWorld.start({ apiServerFlags: audit.flags }, '--feeds', 'off')
       ;({ plane } = world)
       caPem = await readFile(plane.caFile, 'utf8')
     })
