@@ -51,8 +51,8 @@ describe('causeway config', () => {
     expect(await run(['config', 'check', '--config', 'up.yaml'], { workingDir })).toMatchObject({ code: 0, stderr: '' })
     const again = await run(['config', 'print', '--config', 'up.yaml', '-o', 'json'], { workingDir })
     expect(JSON.parse(again.stdout)).toMatchObject({
-      healthAddress: { value: '[::1]:0', source: 'up.yaml:7' },
-      drainTimeout: { value: '1m30s', source: 'up.yaml:8' },
+      healthAddress: { value: '[::1]:0', source: 'up.yaml:12' },
+      drainTimeout: { value: '1m30s', source: 'up.yaml:13' },
     })
   })
 
