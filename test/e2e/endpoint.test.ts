@@ -138,7 +138,7 @@ describe('the endpoint of an edge', () => {
     expect(await get('one', port, service, { certificateOf: 'one', token })).toMatchObject({ status: 401 })
   })
 
-  it('says why it cannot ask while the hub is away, and goes on when it is back', async () => {
+  it('answers what it has kept while the hub is away, says why it knows no more, and goes on when it is back', async () => {
     const address = await cluster.lastingAddress()
     const own = await cluster.hub('leaving', ...address)
     const token = await cluster.token('token-two', { node: 'two' })
@@ -148,14 +148,16 @@ describe('the endpoint of an edge', () => {
     own.process.kill('SIGKILL')
     await own.process.exited
     await vi.waitFor(async () => {
-      const refused = await get('two', port, service, { certificateOf: 'two' })
+      const refused = await get('two', port, '/api/v1/nodes/two', { certificateOf: 'two' })
       expect(refused).toMatchObject({
         status: 503,
         retryAfter: '1',
         json: { kind: 'Status', reason: 'ServiceUnavailable' },
       })
-      expect(refused.json.message).toContain(own.url)
+      expect(refused.json.message).toContain('this node is cut off from its API server')
     }, patience)
+    const kept = await get('two', port, service, { certificateOf: 'two' })
+    expect(kept).toMatchObject({ status: 200, json: { kind: 'Service' } })
     await cluster.hub('leaving', ...address)
     await vi.waitFor(
       async () => expect(await get('two', port, service, { certificateOf: 'two' })).toMatchObject({ status: 200 }),
