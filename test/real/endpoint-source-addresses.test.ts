@@ -22,7 +22,7 @@ describeReal('the audit log', () => {
 
   beforeAll(async () => {
     audit = await prepareAuditLog()
-    world = await EndpointWorld.start({ apiServerFlags: audit.flags })
+    world = await EndpointWorld.start({ apiServerFlags: audit.flags }, '--feeds', 'off')
   })
   afterAll(async () => {
     await world?.stop()
