@@ -11,6 +11,7 @@ import { API_SERVER_TARGET, USUAL_HUB_NAMESPACE } from '../protocol/names.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type Health, unhealthy } from '../telemetry/health.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
+import { TunnelStream } from '../tunnel/tunnel-stream.ts'
 import { NodeCertificates, type NodeCertificatesStatus } from './certificates/node-certificates.ts'
 import { composeGuides, type GuideStatus } from './compose-guides.ts'
 import { composeReplica, type ReplicaSettings } from './compose-replica.ts'
@@ -105,6 +106,8 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
   })
   const upstream = new PooledUpstream({
     open: async (signal) => (await links.open({ target: API_SERVER_TARGET }, signal)).stream,
+    // Where no other hub is there, its last streams are better than none.
+    isLeaving: (carrier) => links.isUp && carrier instanceof TunnelStream && carrier.isSessionGoingAway,
     serverName: cluster.apiServerName,
     trust: () => cluster.kubernetesCa,
     nodePair: () => certificates.client(),
@@ -115,6 +118,7 @@ export async function composeEndpoint(options: ComposeEndpointOptions): Promise<
     net,
     registry,
   })
+  links.onChange(() => upstream.waysChanged())
   const served = (): FilterEndpoint | undefined => openAt(endpoint, settings.addresses[0])
   const guides = composeGuides({
     node: options.node,

@@ -161,7 +161,7 @@ export class SessionDriver implements SessionHandler {
 
   /** What fails on it costs this stream, and not the session. */
   #streamOf(stream: Stream): TunnelStream {
-    return this.#net.watch(new TunnelStream(stream, this.#ending), 'stream')
+    return this.#net.watch(new TunnelStream(stream, this.#ending, () => this.isGoingAway), 'stream')
   }
 
   #flush(): void {

@@ -23,6 +23,7 @@ type Callback = (error?: Error | null) => void
 export class TunnelStream extends Duplex implements StreamHandler {
   readonly #core: Stream
   readonly #ending: EndingStreams | undefined
+  readonly #isGoingAway: () => boolean
   #gate: ReadGate | undefined
   #readerWaits = false
   #relay: (() => void) | undefined
@@ -33,7 +34,7 @@ export class TunnelStream extends Duplex implements StreamHandler {
   #writeDone: Callback | undefined
 
   /** `ending` ends it in turn with the other streams of its session when that has ended. */
-  constructor(core: Stream, ending?: EndingStreams) {
+  constructor(core: Stream, ending?: EndingStreams, isGoingAway = (): boolean => false) {
     super({
       allowHalfOpen: true,
       readableHighWaterMark: TUNNEL_STREAM_BUFFER_BYTES,
@@ -41,11 +42,17 @@ export class TunnelStream extends Duplex implements StreamHandler {
     })
     this.#core = core
     this.#ending = ending
+    this.#isGoingAway = isGoingAway
     core.attach(this)
   }
 
   get id(): number {
     return this.#core.id
+  }
+
+  /** Its session takes no more streams and ends with the last it has: whoever uses this one again and again holds it up. */
+  get isSessionGoingAway(): boolean {
+    return this.#isGoingAway()
   }
 
   /** The receive window as it is now. */

@@ -63,12 +63,14 @@ it('kill -9 of hub and edge at random moments of joining and rotating never lock
   }
 })
 
-/** The cluster may or may not have had the time to sign these. */
+/** The cluster may or may not have had the time to sign these, and the endpoint to be read. */
 const ofTheEndpoint = new Set([
   'filter-view.json',
   'kubelet-client.crt',
   'kubelet-client.key',
   'node-certificates.json',
+  'replica',
+  'replica.key',
   'serving.crt',
   'serving.key',
 ])

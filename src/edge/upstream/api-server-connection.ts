@@ -20,6 +20,8 @@ export const UPSTREAM_CONNECT_TIMEOUT_MS = 15_000
 export interface ApiServer {
   /** A stream to the API server; may be given before the far end has answered. Rejects with an `OpenError`. */
   readonly open: (signal: AbortSignal) => Promise<Duplex>
+  /** Whether what carries a connection is to end, and there is another way: no further request is to go there. */
+  readonly isLeaving?: (carrier: Duplex) => boolean
   /** The name or IP address that its certificate must speak for, as learnt at joining. */
   readonly serverName: string
   /** The Kubernetes CA that was pinned at joining. */

@@ -1,5 +1,6 @@
 /** An HTTP/2 connection to the API server: its windows, its signs of life, and what it tells its pool. */
 import { isIPv6 } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Http2Session } from '../../http/http2/session.ts'
 import type { SessionEvents } from '../../http/http2/session-options.ts'
@@ -34,6 +35,7 @@ const MAX_CANCELS_PER_UPSTREAM = 300
 export interface H2ConnectionOptions {
   readonly secured: SecuredConnection
   readonly serverName: string
+  readonly isLeaving?: ((carrier: Duplex) => boolean) | undefined
   readonly clock: Clock
   readonly net: SafetyNet
   /** The round trip of the link, where it is known. */
@@ -90,6 +92,12 @@ export class H2Connection {
 
   get isUsable(): boolean {
     return !this.#session.isOver && !this.#socket.destroyed
+  }
+
+  /** Requests had better take another connection. */
+  get isLeaving(): boolean {
+    const { isLeaving, secured } = this.#options
+    return isLeaving?.(secured.carrier) === true
   }
 
   /** The receive window of each stream. */

@@ -75,6 +75,12 @@ export class H2Pool {
     return outcome
   }
 
+  /** Lets connections run out that are carried by what is to end itself, where there is another way. */
+  leaveOldWays(): void {
+    for (const [id, connection] of this.#connections) if (connection.isLeaving) this.#core.drain(id)
+    this.#endExpired()
+  }
+
   /** Cuts everything. */
   close(): void {
     this.#isClosed = true
@@ -96,8 +102,8 @@ export class H2Pool {
   #place(): H2Connection | undefined {
     for (let id = this.#core.place(); id !== undefined; id = this.#core.place()) {
       const connection = this.#connections.get(id)
-      if (connection?.isUsable === true) return connection
-      // Its end is known here before it is told.
+      if (connection?.isUsable === true && !connection.isLeaving) return connection
+      // Its end is known here before it is told, and where it is to end nobody tells.
       this.#core.finished(id, this.#clock.monotonicMs())
       this.#core.drain(id)
     }
@@ -141,8 +147,8 @@ export class H2Pool {
       const secured = await connectToApiServer(server, { protocol: 'h2', pair, signal: opening.signal })
       if (opening.signal.aborted) secured.socket.destroy()
       opening.signal.throwIfAborted()
-      const { serverName, clock } = server
-      const connection = new H2Connection({ secured, serverName, clock, rttMs, net }, this.#eventsOf(id))
+      const { serverName, isLeaving, clock } = server
+      const connection = new H2Connection({ secured, serverName, isLeaving, clock, rttMs, net }, this.#eventsOf(id))
       this.#connections.set(id, connection)
       this.#core.opened(id, clock.monotonicMs())
       this.#succeeded()
@@ -227,7 +233,7 @@ export class H2Pool {
     if (this.#cancelReview !== undefined || this.#connections.size + this.#openings.size === 0) return
     this.#cancelReview = this.#clock.schedule(POOL_REVIEW_MS, () => {
       this.#cancelReview = undefined
-      this.#endExpired()
+      this.leaveOldWays()
       for (const connection of this.#connections.values()) connection.review()
       this.#openMore()
     })

@@ -501,6 +501,30 @@ describe('pools', () => {
     expect(await whole(upstream.request(upstreamRequest()))).toBe('ok')
   })
 
+  it('leave a way that is to end, while what they carry there goes on, and close what carries nothing', async () => {
+    const leaving = new Set<Duplex>()
+    const upstream = world.upstream({ isLeaving: (carrier) => leaving.has(carrier) })
+    const call = nextCall()
+    const watching = upstream.request(upstreamRequest({ pool: 'node' }))
+    const { stream } = await call
+    stream.respond({ ':status': 200 })
+    const watch = await watching
+    world.handle = (other) => answerOk(other.stream)
+    await whole(upstream.request(upstreamRequest()))
+    const [first, idle] = world.streams as Duplex[] as [Duplex, Duplex]
+    leaving.add(first).add(idle)
+    const idleGone = once(idle, 'close')
+    upstream.waysChanged()
+    await idleGone
+    await whole(upstream.request(upstreamRequest({ pool: 'node' })))
+    expect(upstream.status.pools[0]).toMatchObject({ connections: 2, streams: 1 })
+    const gone = once(first, 'close')
+    stream.end('the end')
+    expect(await text(streamOf(watch.body))).toBe('the end')
+    await gone
+    expect(upstream.status.pools[0]).toMatchObject({ connections: 1, streams: 0 })
+  })
+
   it('take new connections for a new pair, while old ones let their streams end', async () => {
     const upstream = world.upstream()
     const call = nextCall()

@@ -80,6 +80,11 @@ export class PooledUpstream implements Upstream, Part {
     }
   }
 
+  /** What the connections are carried by may be another. */
+  waysChanged(): void {
+    for (const pool of Object.values(this.#pools)) pool.leaveOldWays()
+  }
+
   request(request: UpstreamRequest): Promise<UpstreamAnswer> {
     return this.#pools[request.pool].request(request)
   }
