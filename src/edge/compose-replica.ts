@@ -145,13 +145,18 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
   const audit = new ReadAudit(clock, componentLogger(options.logger, 'edge/audit'))
   const localPods = composeLocalPods({ node: options.node, feeds, whyOffline: () => reach.now.why, clock, registry })
   const shared = { feeds, readers, policy, clock, random, metrics, audit }
+  const passing = new PassingAnswers(feeds, clock, logger)
+  // Before anybody else hears of it, and reads.
+  reach.onChange(({ state }) => {
+    if (state === 'offline') passing.cutOff()
+  })
   const replica = new Replica({
     node: options.node,
     reach,
     metrics,
     audit,
     clock,
-    online: new OnlineReads({ ...shared, passing: new PassingAnswers(feeds, clock, logger) }),
+    online: new OnlineReads({ ...shared, passing }),
     offline: new OfflineReads({ ...shared, documents, offlineSinceMs: () => reach.now.sinceMs }),
     documents,
     tokens,

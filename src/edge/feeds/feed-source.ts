@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
 import { SourceStream } from '../../http/body/source-stream.ts'
 import type { CallOptions, ListQuery, WatchQuery } from '../../kube/client/options.ts'
 import { decodeProtobuf } from '../../kube/codec/object-codec.ts'
-import { type DocumentFormat, documentFormat } from '../../kube/document-format.ts'
+import { type DocumentEncoding, type DocumentFormat, documentFormat } from '../../kube/document-format.ts'
 import type { KubeList, WatchEvent } from '../../kube/objects.ts'
 import type { ReflectorSource, WatchSource } from '../../kube/reflector/reflector.ts'
 import { formatQuery } from '../../kube/request-query.ts'
@@ -14,10 +14,13 @@ import { fromHttp, type ResponseHeaders } from '../../kube/status/from-http.ts'
 import { withExplanation } from '../../kube/status/generic-response.ts'
 import { readFailure } from '../../kube/status/read-status.ts'
 import { ApiError } from '../../kube/status/status.ts'
-import { type DocumentType, itemTypeOf } from '../../kube/walker/walker.ts'
 import { WireError } from '../../protobuf/wire-error.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { inTurns } from '../../runtime/steps.ts'
+import { Turns } from '../../runtime/turns.ts'
 import type { HeaderPairs, PoolName, Upstream, UpstreamAnswer } from '../upstream/upstream.ts'
 import { type CollectionScope, scopePath } from './collection-scope.ts'
+import { type LearnedType, readList, typeOfList } from './kept-list.ts'
 import { KeptObject } from './kept-object.ts'
 import { MAX_LIST_BYTES, readWhole } from './whole-body.ts'
 
@@ -33,14 +36,11 @@ export interface FeedSourceOptions {
   readonly upstream: Pick<Upstream, 'request'>
   /** Throws where there is none. */
   readonly sponsor: () => Sponsor
-  /** Hears what the collection is made of; `listKind` where a list has said it. */
+  /** Hears what the collection is made of. */
   readonly learned: (type: LearnedType) => void
   /** A watch from a known version has been opened: from here on all that changes is told. */
   readonly following: () => void
-}
-
-export interface LearnedType extends DocumentType {
-  readonly listKind?: string | undefined
+  readonly clock: Clock
 }
 
 const acceptNative = 'application/vnd.kubernetes.protobuf,application/json'
@@ -58,7 +58,7 @@ export class FeedSource implements ReflectorSource<KeptObject> {
     const format = formatOf(answer)
     const body = await readWhole(answer, MAX_LIST_BYTES)
     this.#options.learned(typeOfList(format.walker.typeOf(body)))
-    return readList(format, body)
+    return await inTurns(readList(format, body), new Turns(this.#options.clock))
   }
 
   async watch(query: WatchQuery, { signal }: CallOptions): Promise<WatchSource<KeptObject>> {
@@ -89,16 +89,6 @@ export class FeedSource implements ReflectorSource<KeptObject> {
     if (answer.status !== 200) throw await failureOf(answer)
     return answer
   }
-}
-
-export function typeOfList({ apiVersion, kind: listKind }: DocumentType): LearnedType {
-  return { ...itemTypeOf({ apiVersion, kind: listKind }), listKind }
-}
-
-/** Throws a WireError for what is no list. */
-export function readList({ encoding, walker }: DocumentFormat, body: Buffer): KubeList<KeptObject> {
-  const items = walker.items(body).map((item) => new KeptObject(encoding, item.toDocument()))
-  return { metadata: walker.listMeta(body), items }
 }
 
 function formatOf({ headers, body }: UpstreamAnswer): DocumentFormat {
@@ -159,10 +149,17 @@ class FeedWatch implements WatchSource<KeptObject> {
     if (this.#isFirst && type !== 'ERROR') this.#learned(walker.typeOf(object))
     this.#isFirst = false
     if (type !== 'ERROR')
-      return { type, object: new KeptObject(encoding, object, { annotations: type === 'BOOKMARK' }) }
+      return { type, object: type === 'BOOKMARK' ? bookmark(encoding, object) : new KeptObject(encoding, object) }
     const failure = readFailure(new KeptObject(encoding, object).value(), 500)
     throw failure === undefined
       ? new WireError('bad-value', 'an ERROR event carries no Status')
       : new ApiError(withExplanation(failure))
   }
+}
+
+/** What it is a bookmark of is written in its annotations. */
+function bookmark(encoding: DocumentEncoding, object: Uint8Array): KeptObject {
+  const kept = new KeptObject(encoding, object)
+  kept.metadata.annotations = (kept.read(['metadata', 'annotations']) ?? {}) as Record<string, string>
+  return kept
 }

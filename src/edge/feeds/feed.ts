@@ -15,7 +15,8 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { type CollectionScope, describeScope, scopeSelectors } from './collection-scope.ts'
 import { FeedHistory } from './feed-history.ts'
-import { FeedSource, type LearnedType, type Sponsor } from './feed-source.ts'
+import { FeedSource, type Sponsor } from './feed-source.ts'
+import type { LearnedType } from './kept-list.ts'
 import type { KeptObject } from './kept-object.ts'
 import { recordChanges } from './record-changes.ts'
 import type { CollectionType } from './representing.ts'
@@ -99,6 +100,7 @@ export class Feed {
     const source = new FeedSource({
       scope,
       upstream,
+      clock,
       sponsor: () => this.#sponsor(),
       learned: (type) => this.learn(type),
       following: () => {

@@ -20,13 +20,13 @@ export class KeptObject implements Versioned {
   #labels: ReadonlyMap<string, string> | undefined
 
   /** Takes a copy: what came is mostly a piece of something much larger. Throws a WireError. */
-  constructor(encoding: DocumentEncoding, document: Uint8Array, { annotations = false } = {}) {
-    const { walker } = DOCUMENT_FORMATS[encoding]
-    const { name, namespace, uid, resourceVersion } = walker.identityOf(document)
+  constructor(
+    encoding: DocumentEncoding,
+    document: Uint8Array,
+    { name, namespace, uid, resourceVersion } = DOCUMENT_FORMATS[encoding].walker.identityOf(document),
+  ) {
     this.metadata = { name, uid, resourceVersion }
     if (namespace !== '') this.metadata.namespace = namespace
-    if (annotations)
-      this.metadata.annotations = (walker.read(document, ['metadata', 'annotations']) ?? {}) as Record<string, string>
     this.encoding = encoding
     this.document = Buffer.allocUnsafeSlow(document.length)
     this.document.set(document)

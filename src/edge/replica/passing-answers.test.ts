@@ -10,6 +10,7 @@ import { ManualClock } from '../../runtime/clock.ts'
 import { Feeds } from '../feeds/feeds.ts'
 import type { HeaderPairs, UpstreamAnswer } from '../upstream/upstream.ts'
 import { PassingAnswers } from './passing-answers.ts'
+import { READ_AGAIN_MS } from './polled-lists.ts'
 import { type Reading, readingOf } from './reading.ts'
 
 const maps = '/api/v1/namespaces/default/configmaps'
@@ -38,11 +39,12 @@ function answer(body: string | Buffer, status = 200, more: HeaderPairs = []): Up
 }
 
 describe('answers that pass', () => {
+  let clock: ManualClock
   let feeds: Feeds
   let passing: PassingAnswers
 
   beforeEach(() => {
-    const clock = new ManualClock()
+    clock = new ManualClock()
     const logger = pino({ level: 'silent' })
     const upstream = { request: () => Promise.reject(new Error('nothing here')) }
     feeds = new Feeds({ upstream, clock, random: () => 0.5, logger })
@@ -106,6 +108,7 @@ describe('answers that pass', () => {
     const labelled = `${maps}?labelSelector=on%3D1`
     await pass(maps, answer(JSON.stringify(list('10', [map('a', '3'), map('b', '4')]))))
     await pass(labelled, answer(JSON.stringify(list('11', [map('a', '3')]))))
+    await clock.advance(READ_AGAIN_MS)
     await pass(maps, answer(JSON.stringify(list('9', []))))
     expect(keptNames()).toEqual(['default/a', 'default/b'])
     expect(keptNames(labelled)).toEqual(['default/a'])
@@ -134,5 +137,41 @@ describe('answers that pass', () => {
     await pass(maps, answer(JSON.stringify(list('10', [map('a', '3')]))))
     await pass(one, answer('{}', 404))
     expect(keptNames()).toEqual(['default/a'])
+  })
+
+  it('of one object are kept beside an older list that has it, and not beside a newer', async () => {
+    const one = `${maps}/a`
+    const version = (target: string): string | undefined => feeds.find(reading(target).scope)?.version
+    await pass(maps, answer(JSON.stringify(list('10', [map('a', '3')]))))
+    await pass(one, answer(JSON.stringify({ kind: 'ConfigMap', ...map('a', '3') })))
+    expect(version(one)).toBeUndefined()
+    await pass(one, answer(JSON.stringify({ kind: 'ConfigMap', ...map('a', '12') })))
+    expect(version(one)).toBe('12')
+    expect(version(maps)).toBe('10')
+  })
+
+  it('that come in quick succession are read in between, and all of them when the API server is lost', async () => {
+    const version = (): string | undefined => feeds.find(reading(maps).scope)?.version
+    for (const each of ['10', '11', '12']) await pass(maps, answer(JSON.stringify(list(each, [map('a', '3')]))))
+    expect(version()).toBe('10')
+    await clock.advance(READ_AGAIN_MS)
+    await rest(5)
+    expect(version()).toBe('12')
+    await pass(maps, answer(JSON.stringify(list('13', [map('b', '13')]))))
+    expect(version()).toBe('12')
+    passing.cutOff()
+    expect(keptNames()).toEqual(['default/b'])
+  })
+
+  it('of what a feed follows are passed on as they are', async () => {
+    const { scope } = reading(maps)
+    await pass(maps, answer(JSON.stringify(list('10', [map('a', '3')]))))
+    const feed = feeds.find(scope)
+    if (feed === undefined) throw new Error('there is no feed')
+    Object.defineProperty(feed, 'state', { value: 'following' })
+    for (const target of [maps, `${maps}/a`]) {
+      const given = answer(JSON.stringify(list('11', [])))
+      expect(passing.pass(reading(target), given, reader)).toBe(given)
+    }
   })
 })

@@ -4,20 +4,25 @@
  */
 import { type DocumentFormat, documentFormat } from '../../kube/document-format.ts'
 import type { ListMeta } from '../../kube/objects.ts'
+import { isNotNewer } from '../../kube/reflector/versions.ts'
 import type { ResourceRequest } from '../../kube/request-info.ts'
 import { WireError } from '../../protobuf/wire-error.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { finished, inTurns, type Steps } from '../../runtime/steps.ts'
+import { Turns } from '../../runtime/turns.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { CollectionScope } from '../feeds/collection-scope.ts'
 import { compactJson } from '../feeds/compact-json.ts'
 import { NODE_READER } from '../feeds/feed-budget.ts'
-import { readList, typeOfList } from '../feeds/feed-source.ts'
 import type { Feeds } from '../feeds/feeds.ts'
+import { readList, typeOfList } from '../feeds/kept-list.ts'
 import { KeptObject } from '../feeds/kept-object.ts'
 import { uncompressed } from '../feeds/whole-body.ts'
 import { authorizationOf, type Reader } from '../readers/readers.ts'
 import { tapAnswer } from '../upstream/tapped-answer.ts'
 import type { UpstreamAnswer } from '../upstream/upstream.ts'
+import { PagedLists } from './paged-lists.ts'
+import { PolledLists } from './polled-lists.ts'
 import { type CollectionRead, type ObjectRead, type Reading, scopeOfObject } from './reading.ts'
 
 /** A larger answer passes without being kept: reading it would keep everybody else waiting. */
@@ -26,10 +31,6 @@ export const MAX_KEPT_ANSWER_BYTES = 4 * 1024 * 1024
 export const FETCH_ASIDE_MS = 60_000
 /** How long whoever fetches so waits for it at most; its credential is used for no longer. */
 export const FETCH_ASIDE_STAY_MS = 10_000
-/** Lists that somebody reads in pages at this moment; beyond, the one begun first is not kept. */
-export const MAX_PAGED_LISTS = 64
-/** What the pages of one such list may hold. */
-export const MAX_PAGED_LIST_BYTES = 32 * 1024 * 1024
 
 /** Who was given an answer. */
 export interface Passer extends Reader {
@@ -37,24 +38,19 @@ export interface Passer extends Reader {
   readonly account: string
 }
 
-/** The pages that have come, of a list that goes on. */
-interface PagedList {
-  readonly objects: KeptObject[]
-  readonly resourceVersion: string
-  readonly bytes: number
-}
-
 export class PassingAnswers {
   readonly #feeds: Feeds
   readonly #clock: Clock
   readonly #logger: Logger
-  /** By what asks for the next page. */
-  readonly #paged = new Map<string, PagedList>()
+  readonly #paged: PagedLists
+  readonly #polled: PolledLists
 
   constructor(feeds: Feeds, clock: Clock, logger: Logger) {
     this.#feeds = feeds
     this.#clock = clock
     this.#logger = logger
+    this.#paged = new PagedLists(clock)
+    this.#polled = new PolledLists(clock)
   }
 
   /** The same answer, of which what is complete will be kept. What cannot be kept as it comes is fetched aside. */
@@ -62,6 +58,10 @@ export class PassingAnswers {
     if (reading.kind === 'watch') return answer
     if (answer.status === 404 && reading.kind === 'get') this.#isGone(reading)
     if (answer.status !== 200) return answer
+    if (this.#isFollowed(reading.scope)) {
+      if (reader.kind === 'node') this.#feeds.find(reading.scope)?.claimForNode()
+      return answer
+    }
     if (reading.output.representation.as !== 'Object') {
       this.#fetchAside(reading, reader)
       return answer
@@ -78,6 +78,17 @@ export class PassingAnswers {
     return tapAnswer(answer, MAX_KEPT_ANSWER_BYTES, (bytes) => {
       if (bytes !== undefined) void this.#read(answer, bytes, (format, body) => this.#keepWritten(info, format, body))
     })
+  }
+
+  /** What has passed and was not read yet is read now: from here on nothing else comes. */
+  cutOff(): void {
+    this.#polled.flush()
+  }
+
+  /** Then all that can be known of it is known from there. */
+  #isFollowed(scope: CollectionScope): boolean {
+    const feed = this.#feeds.find(scope) ?? this.#feeds.covering(scope)
+    return feed?.state === 'following'
   }
 
   /** Once in a while, on the credential of whoever asked: as a reader that comes for one look and leaves again. */
@@ -115,20 +126,44 @@ export class PassingAnswers {
       const plain = await uncompressed(bytes, header('content-encoding'), MAX_KEPT_ANSWER_BYTES)
       keep(format, format.encoding === 'json' ? compactJson(plain) : plain)
     } catch (error) {
-      const level = error instanceof WireError ? 'debug' : 'error'
-      this.#logger[level]({ err: error }, 'an answer could not be kept')
+      this.#notKept(error)
     }
+  }
+
+  #notKept(error: unknown): void {
+    const level = error instanceof WireError ? 'debug' : 'error'
+    this.#logger[level]({ err: error }, 'an answer could not be kept')
   }
 
   #keep(reading: ObjectRead | CollectionRead, reader: Passer, format: DocumentFormat, body: Buffer): void {
     if (reading.kind === 'get') {
       this.#keepObject(reading.scope, new KeptObject(format.encoding, body), reader.account)
       this.#feeds.find(reading.scope)?.learn(format.walker.typeOf(body))
-    } else {
-      const type = typeOfList(format.walker.typeOf(body))
-      const { metadata, items } = readList(format, body)
-      this.#keepPage(reading, metadata, items, type, reader)
+      if (reader.kind === 'node') this.#feeds.find(reading.scope)?.claimForNode()
+      return
     }
+    const { resourceVersion = '', continue: next = '' } = format.walker.listMeta(body)
+    const steps = (): Steps<void> => this.#keepList(reading, reader, format, body)
+    const read = (isUrgent: boolean): void => {
+      if (isUrgent) this.#caught(() => finished(steps()))
+      else inTurns(steps(), new Turns(this.#clock)).catch((error: unknown) => this.#notKept(error))
+    }
+    // The pages of a list are all needed.
+    if (next !== '' || reading.options.continueToken !== '') read(false)
+    else this.#polled.offer(reading.scope.key, { resourceVersion, body, read })
+  }
+
+  #caught(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#notKept(error)
+    }
+  }
+
+  *#keepList(reading: CollectionRead, reader: Passer, format: DocumentFormat, body: Buffer): Steps<void> {
+    const { metadata, items } = yield* readList(format, body)
+    this.#keepPage(reading, metadata, items, typeOfList(format.walker.typeOf(body)), reader)
     if (reader.kind === 'node') this.#feeds.find(reading.scope)?.claimForNode()
   }
 
@@ -140,8 +175,9 @@ export class PassingAnswers {
   }
 
   #keepObject(scope: CollectionScope, object: KeptObject, account: string): void {
-    // Who keeps the whole collection has it from there, or is about to.
-    if (this.#feeds.find(scope) === undefined && this.#feeds.covering(scope) !== undefined) return
+    // Of a whole collection that is kept it is a part, unless it has changed since.
+    const whole = this.#feeds.find(scope) === undefined ? this.#feeds.covering(scope) : undefined
+    if (whole !== undefined && isNotNewer(object.version, whole.version)) return
     this.#feeds.ensure(scope, account)?.adopt({ objects: [object], resourceVersion: object.version })
   }
 
@@ -159,33 +195,17 @@ export class PassingAnswers {
     reader: Passer,
   ): void {
     // What was asked for may be older than what is kept, and is then refused there.
-    const before = options.continueToken === '' ? undefined : this.#takePages(scope, options.continueToken)
-    if (options.continueToken !== '' && before?.resourceVersion !== resourceVersion) return
-    const objects = [...(before?.objects ?? []), ...items]
+    const { continueToken } = options
+    const before = continueToken === '' ? undefined : this.#paged.take(scope, continueToken)
+    if (continueToken !== '' && before?.resourceVersion !== resourceVersion) return
+    const objects = before?.objects ?? []
+    for (const item of items) objects.push(item)
     if (next !== '') {
-      this.#awaitPage(scope, next, { objects, resourceVersion, bytes: (before?.bytes ?? 0) + bytesOf(items) })
+      this.#paged.wait(scope, next, { objects, resourceVersion }, reader.account)
       return
     }
     const feed = this.#feeds.ensure(scope, reader.account)
     feed?.learn(type)
     feed?.adopt({ objects, resourceVersion })
   }
-
-  #takePages(scope: CollectionScope, token: string): PagedList | undefined {
-    const key = `${scope.key} ${token}`
-    const known = this.#paged.get(key)
-    this.#paged.delete(key)
-    return known
-  }
-
-  #awaitPage(scope: CollectionScope, next: string, pages: PagedList): void {
-    if (pages.bytes > MAX_PAGED_LIST_BYTES) return
-    this.#paged.set(`${scope.key} ${next}`, pages)
-    const [oldest] = this.#paged.keys()
-    if (oldest !== undefined && this.#paged.size > MAX_PAGED_LISTS) this.#paged.delete(oldest)
-  }
-}
-
-function bytesOf(objects: readonly KeptObject[]): number {
-  return objects.reduce((sum, { document }) => sum + document.length, 0)
 }

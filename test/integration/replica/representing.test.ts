@@ -1,6 +1,6 @@
 /** What a feed says of its objects, byte for byte beside what the API server says of them: every representation of every read. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { readList, typeOfList } from '../../../src/edge/feeds/feed-source.ts'
+import { readList, typeOfList } from '../../../src/edge/feeds/kept-list.ts'
 import {
   bookmarkFrame,
   type CollectionType,
@@ -15,6 +15,7 @@ import type { KubeClient, KubeObject } from '../../../src/kube/index.ts'
 import { responseContentType } from '../../../src/kube/representation.ts'
 import { parseRequestInfo } from '../../../src/kube/request-info.ts'
 import { parseQuery } from '../../../src/kube/request-query.ts'
+import { finished } from '../../../src/runtime/steps.ts'
 import { type OwnApiServer, startOwnApiServer } from '../../worlds/own-api-server.ts'
 
 const protobuf = 'application/vnd.kubernetes.protobuf'
@@ -81,7 +82,7 @@ async function kept(name: Name, accept: string) {
   const { contentType, body } = await ask(paths[name], accept)
   const format = documentFormat(contentType)
   if (format === undefined) throw new Error(contentType)
-  const { items, metadata } = readList(format, body)
+  const { items, metadata } = finished(readList(format, body))
   const { apiVersion, kind, listKind = '' } = typeOfList(format.walker.typeOf(body))
   return { objects: items, version: metadata.resourceVersion ?? '', type: { apiVersion, kind, listKind } }
 }
