@@ -127,10 +127,9 @@ export class Feeds {
     }
   }
 
+  /** For good. What they have stays, for whoever writes it down last of all. */
   close(): void {
     for (const feed of this.#feeds.values()) feed.close()
-    this.#feeds.clear()
-    this.#byResource.clear()
   }
 
   #add(scope: CollectionScope, reader: string, restored?: RestoredList, type = builtInType(scope)): Feed {
