@@ -77,7 +77,7 @@ export class Verdicts {
 }
 
 /** Each shows whoever has the right all that the one before would: a watch begins with everything there is. */
-const readingVerbs = ['get', 'list', 'watch'] as const
+const readingVerbs: readonly Access['verb'][] = ['get', 'list', 'watch']
 
 /**
  * Permissions that hold this one within them. Who may list or watch a collection sees every object in it; who may read it in all
@@ -85,7 +85,7 @@ const readingVerbs = ['get', 'list', 'watch'] as const
  */
 function wider(access: Access): Access[] {
   const { verb, name, subresource } = access
-  const rank = readingVerbs.findIndex((each) => each === verb)
+  const rank = readingVerbs.indexOf(verb)
   if (subresource !== '' || rank < 0) return []
   const everything = { ...access, name: '', labelSelector: '', fieldSelector: '' }
   // Programs that want one object only, and want to know when it changes, watch the collection of its name.

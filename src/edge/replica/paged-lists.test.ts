@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { parseRequestInfo } from '../../kube/request-info.ts'
+import { parseRequestInfo, type ResourceRequest } from '../../kube/request-info.ts'
 import { ManualClock } from '../../runtime/clock.ts'
-import { type CollectionScope, scopeOf } from '../feeds/collection-scope.ts'
+import { scopeOf } from '../feeds/collection-scope.ts'
 import { KeptObject } from '../feeds/kept-object.ts'
 import {
   MAX_PAGED_BYTES,
@@ -20,7 +20,7 @@ describe('pages of a list', () => {
   let clock: ManualClock
   let lists: PagedLists
   const info = parseRequestInfo({ method: 'GET', path: '/api/v1/configmaps', query: '' })
-  const scope = scopeOf(info as never) as CollectionScope
+  const scope = scopeOf(info as ResourceRequest)
 
   beforeEach(() => {
     clock = new ManualClock()
