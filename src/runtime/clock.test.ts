@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { ManualClock, systemClock } from './clock.ts'
 
 describe('ManualClock', () => {
@@ -111,5 +111,35 @@ describe('systemClock', () => {
     })()
     await systemClock.sleep(1)
     expect(ran).toBe(false)
+  })
+})
+
+describe('a wait that is longer than those of timers', () => {
+  const monthMs = 31 * 86_400_000
+
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('ends when it is over, and not at once', () => {
+    vi.useFakeTimers()
+    const ran: string[] = []
+    systemClock.schedule(monthMs, () => ran.push('late'))
+    systemClock.schedule(3 * monthMs, () => ran.push('never'))()
+    vi.advanceTimersByTime(monthMs - 1)
+    expect(ran).toEqual([])
+    vi.advanceTimersByTime(1)
+    expect(ran).toEqual(['late'])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('can be cancelled in its second part', () => {
+    vi.useFakeTimers()
+    const ran: string[] = []
+    const cancel = systemClock.schedule(monthMs, () => ran.push('late'))
+    vi.advanceTimersByTime(monthMs - 1)
+    cancel()
+    vi.advanceTimersByTime(monthMs)
+    expect(ran).toEqual([])
   })
 })

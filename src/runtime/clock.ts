@@ -23,17 +23,27 @@ class SystemClock implements Clock {
   }
 
   schedule(delayMs: number, action: () => void): () => void {
-    const timer = setTimeout(action, delayMs)
-    timer.unref()
-    return () => clearTimeout(timer)
+    return startTimer(delayMs, action, (timer) => timer.unref())
   }
 
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
-    return sleepOn((action) => {
-      const timer = setTimeout(action, delayMs)
-      return () => clearTimeout(timer)
-    }, signal)
+    return sleepOn((action) => startTimer(delayMs, action), signal)
   }
+}
+
+/** The longest wait of a timer of Node, some 24 days: one that is given more rings at once. */
+const MAX_TIMER_MS = 2_147_483_647
+
+/** Waits that are longer than a timer's, which clients may ask for, are waited for in parts. */
+function startTimer(delayMs: number, action: () => void, started = (_timer: NodeJS.Timeout): void => {}): () => void {
+  let timer: NodeJS.Timeout
+  const wait = (leftMs: number): void => {
+    const partMs = Math.min(leftMs, MAX_TIMER_MS)
+    timer = setTimeout(() => (leftMs > partMs ? wait(leftMs - partMs) : action()), partMs)
+    started(timer)
+  }
+  wait(delayMs)
+  return () => clearTimeout(timer)
 }
 
 export const systemClock: Clock = new SystemClock()
