@@ -7,8 +7,10 @@ import { hash } from 'node:crypto'
 import type { ResourceRequest } from '../../kube/request-info.ts'
 import { escapeFieldValue } from '../../kube/selectors/field.ts'
 
-/** Readers times what each reads; beyond, what was learnt longest ago is forgotten, and refused as unknown. */
+/** Readers times what each reads; beyond, whoever has most forgets first what it learnt longest ago, and is refused as unknown. */
 export const MAX_VERDICTS = 16_384
+/** Of one reader. Names of objects are a reader's to choose, so this is what one may cost. */
+export const MAX_VERDICTS_OF_READER = 2_048
 
 export type Verdict = 'allowed' | 'denied'
 
@@ -27,52 +29,92 @@ export type Access = Pick<
 >
 
 export interface VerdictsOptions {
+  /** Whose verdicts make way for nobody else's: the node itself. */
+  readonly spared?: string | undefined
   /** Hears of each that is new or another than before, and of those that are forgotten, to keep them. */
   readonly changed?: (key: string, verdict: Verdict | undefined) => void
   readonly maxVerdicts?: number
+  readonly maxVerdictsOfReader?: number
 }
+
+/** Of one reader, by what was asked for. Those learnt last stand last. */
+type Share = Map<string, Verdict>
+
+/** Stands between who asked and what was asked for; neither has it. */
+const SEPARATOR = '/'
 
 export class Verdicts {
   readonly #options: VerdictsOptions
-  /** Those learnt last stand last. */
-  readonly #verdicts = new Map<string, Verdict>()
+  readonly #shares = new Map<string, Share>()
+  #size = 0
 
   constructor(options: VerdictsOptions = {}) {
     this.#options = options
   }
 
   get size(): number {
-    return this.#verdicts.size
+    return this.#size
   }
 
   /** From what an earlier life has kept. */
   restore(entries: Iterable<readonly [key: string, verdict: Verdict]>): void {
-    for (const [key, verdict] of entries) this.#verdicts.set(key, verdict)
+    for (const [key, verdict] of entries) {
+      const [identityKey = '', asked = ''] = key.split(SEPARATOR)
+      this.#put(identityKey, asked, verdict)
+    }
   }
 
   clear(): void {
-    this.#verdicts.clear()
+    this.#shares.clear()
+    this.#size = 0
   }
 
   learn(identityKey: string, access: Access, verdict: Verdict): void {
-    const key = keyOf(identityKey, access)
-    const known = this.#verdicts.get(key)
-    this.#verdicts.delete(key)
-    this.#verdicts.set(key, verdict)
-    if (known !== verdict) this.#options.changed?.(key, verdict)
-    const { maxVerdicts = MAX_VERDICTS } = this.#options
-    const [oldest] = this.#verdicts.keys()
-    if (oldest === undefined || this.#verdicts.size <= maxVerdicts) return
-    this.#verdicts.delete(oldest)
-    this.#options.changed?.(oldest, undefined)
+    const { maxVerdicts = MAX_VERDICTS, maxVerdictsOfReader = MAX_VERDICTS_OF_READER, changed } = this.#options
+    const asked = hashOf(access)
+    const isNews = this.#put(identityKey, asked, verdict) !== verdict
+    if (isNews) changed?.(`${identityKey}${SEPARATOR}${asked}`, verdict)
+    if ((this.#shares.get(identityKey)?.size ?? 0) > maxVerdictsOfReader) this.#forgetOldest(identityKey)
+    else if (this.#size > maxVerdicts) this.#forgetOldest(this.#largestShare())
   }
 
   find(identityKey: string, access: Access): Verdict | undefined {
-    const exact = this.#verdicts.get(keyOf(identityKey, access))
-    if (exact !== undefined) return exact
-    return wider(access).some((each) => this.#verdicts.get(keyOf(identityKey, each)) === 'allowed')
-      ? 'allowed'
-      : undefined
+    const share = this.#shares.get(identityKey)
+    const exact = share?.get(hashOf(access))
+    if (share === undefined || exact !== undefined) return exact
+    return wider(access).some((each) => share.get(hashOf(each)) === 'allowed') ? 'allowed' : undefined
+  }
+
+  /** What was known before. */
+  #put(identityKey: string, asked: string, verdict: Verdict): Verdict | undefined {
+    const share: Share = this.#shares.get(identityKey) ?? new Map()
+    this.#shares.set(identityKey, share)
+    const before = share.get(asked)
+    if (share.delete(asked)) this.#size--
+    share.set(asked, verdict)
+    this.#size++
+    return before
+  }
+
+  #largestShare(): string {
+    let largest = this.#options.spared ?? ''
+    let size = 0
+    for (const [identityKey, share] of this.#shares) {
+      if (identityKey === this.#options.spared || share.size <= size) continue
+      largest = identityKey
+      size = share.size
+    }
+    return largest
+  }
+
+  #forgetOldest(identityKey: string): void {
+    const share = this.#shares.get(identityKey)
+    const [oldest] = share?.keys() ?? []
+    if (share === undefined || oldest === undefined) return
+    share.delete(oldest)
+    this.#size--
+    if (share.size === 0) this.#shares.delete(identityKey)
+    this.#options.changed?.(`${identityKey}${SEPARATOR}${oldest}`, undefined)
   }
 }
 
@@ -99,8 +141,8 @@ function wider(access: Access): Access[] {
   )
 }
 
-function keyOf(identityKey: string, access: Access): string {
+function hashOf(access: Access): string {
   const { verb, apiGroup, resource, subresource, namespace, name, labelSelector, fieldSelector } = access
-  const texts = [identityKey, verb, apiGroup, resource, subresource, namespace, name, labelSelector, fieldSelector]
+  const texts = [verb, apiGroup, resource, subresource, namespace, name, labelSelector, fieldSelector]
   return hash('sha256', JSON.stringify(texts), 'base64url')
 }
