@@ -12,6 +12,7 @@ import { DeletedPods } from './readers/offline-tokens/deleted-pods.ts'
 import { createFetchDocument } from './readers/offline-tokens/fetch-document.ts'
 import { OfflineTime } from './readers/offline-tokens/offline-time.ts'
 import { OfflineTokens } from './readers/offline-tokens/offline-tokens.ts'
+import { RejectedTokens } from './readers/offline-tokens/rejected-tokens.ts'
 import { SeenTokens } from './readers/offline-tokens/seen-tokens.ts'
 import { SigningKeys } from './readers/offline-tokens/signing-keys.ts'
 import type { Foreign, Recognised } from './readers/readers.ts'
@@ -43,8 +44,13 @@ export interface OfflineReaders {
   readonly parts: readonly Part[]
   recognise(token: string): Promise<Recognised | Foreign>
   accepted(token: string): void
+  /** By way of this node, for whatever audience. */
+  issued(token: string): void
   rejected(token: string): void
   podDeleted(uid: string): void
+  isPodDeleted(uid: string): boolean
+  /** Whether it has been offline for so long that what could not be asked for anew counts no more. */
+  isGraceOver(): boolean
   /** The `Date` of an answer of the API server. */
   told(date: string): void
   wentOffline(): void
@@ -61,7 +67,11 @@ export function composeReaders(options: ComposeReadersOptions): OfflineReaders {
   const borrowed = new BorrowedToken(clock)
   const fetch = createFetchDocument({ upstream, token: () => token() ?? borrowed.token, clock })
   const keys = new SigningKeys({ fetch, kept: state('signing-keys'), random, ...common })
-  const tokens = new OfflineTokens({ keys, seen, deletedPods, time, graceMs })
+  const rejected = new RejectedTokens({ kept: state('rejected-tokens'), ...common })
+  const tokens = new OfflineTokens({ keys, seen, rejected, deletedPods, time, graceMs })
+  const learning = (what: Promise<void>): void => {
+    what.catch((error: unknown) => logger.warn({ err: error }, 'what the API server made of a token was not learnt'))
+  }
   let onlineSinceMs: number | undefined
   let cancelForget = (): void => {}
   const forgetSometimes = (): void => {
@@ -71,14 +81,17 @@ export function composeReaders(options: ComposeReadersOptions): OfflineReaders {
     })
   }
   return {
-    parts: [time, offlineTime, seen, deletedPods, keys],
+    parts: [time, offlineTime, seen, rejected, deletedPods, keys],
     recognise: (text) => recognise(tokens, text, time.nowMs()),
     accepted: (text) => {
       borrowed.lend(text)
-      tokens.accepted(text).catch((error: unknown) => logger.warn({ err: error }, 'a token was not learnt'))
+      learning(tokens.accepted(text))
     },
-    rejected: (text) => tokens.rejected(text),
+    issued: (text) => learning(tokens.issued(text)),
+    rejected: (text) => learning(tokens.rejected(text)),
     podDeleted: (uid) => deletedPods.add(uid),
+    isPodDeleted: (uid) => deletedPods.has(uid),
+    isGraceOver: () => offlineTime.periodMs > graceMs,
     told: (date) => {
       const dateMs = Date.parse(date)
       if (!Number.isNaN(dateMs)) time.told(dateMs)

@@ -1,30 +1,34 @@
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { removeFolder } from '../../test/remove-folder.ts'
 import { makeDataDir } from '../../test/worlds/keeping-world.ts'
 import { loudNet } from '../../test/worlds/loud-net.ts'
+import { BytesSource } from '../http/body/bytes-source.ts'
 import { parseRequestInfo } from '../kube/request-info.ts'
 import type { RunningPart } from '../process/lifecycle.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { composeReplica, type EdgeReplica } from './compose-replica.ts'
+import { type ComposeReplicaOptions, composeReplica, type EdgeReplica } from './compose-replica.ts'
 import { scopeOf } from './feeds/collection-scope.ts'
 import { KeptObject } from './feeds/kept-object.ts'
-import { UpstreamError } from './upstream/upstream.ts'
+import { type Upstream, UpstreamError } from './upstream/upstream.ts'
 
-/** A run of an edge that reaches nobody. */
-async function run(dataDir: string, work: (replica: EdgeReplica) => void): Promise<void> {
-  const failure = new UpstreamError('offline', 'nobody is there')
+type RunOptions = Partial<Pick<ComposeReplicaOptions, 'upstream' | 'hasNodePair'>> & { readonly isLinkUp?: boolean }
+
+const failure = new UpstreamError('offline', 'nobody is there')
+
+/** A run of an edge that reaches nobody, unless it is told otherwise. */
+async function run(
+  dataDir: string,
+  work: (replica: EdgeReplica) => void | Promise<void>,
+  { isLinkUp = false, ...options }: RunOptions = {},
+): Promise<void> {
   const replica = composeReplica({
     node: 'edge-1',
     dataDir,
-    upstream: {
-      status: { pools: [], upgrades: 0 },
-      request: () => Promise.reject(failure),
-      upgrade: () => Promise.reject(failure),
-    },
+    upstream: upstreamOf(() => Promise.reject(failure)),
     links: {
-      isUp: false,
+      isUp: isLinkUp,
       refusal: undefined,
       whyDown: 'a test says so',
       shortestRttMs: undefined,
@@ -38,13 +42,23 @@ async function run(dataDir: string, work: (replica: EdgeReplica) => void): Promi
     logger: pino({ level: 'silent' }),
     net: loudNet(),
     registry: new Registry(),
+    ...options,
   })
   const { signal } = new AbortController()
   const running: RunningPart[] = []
   for (const part of replica.parts) running.push(await part.start(signal, (cause) => expect.unreachable(String(cause))))
-  work(replica)
+  await work(replica)
   for (const part of running.toReversed()) await part.stop(signal)
 }
+
+function upstreamOf(request: Upstream['request']): Upstream {
+  return { status: { pools: [], upgrades: 0 }, request, upgrade: () => Promise.reject(failure) }
+}
+
+/** An API server that takes nobody's credential. */
+const rejecting = upstreamOf(() =>
+  Promise.resolve({ status: 401, headers: [], body: new BytesSource(Buffer.alloc(0)), trailers: () => [] }),
+)
 
 describe('a replica', () => {
   it('outlives a run that ends as soon as it has begun', async () => {
@@ -65,6 +79,25 @@ describe('a replica', () => {
       expect(feeds.find(scope)).toMatchObject({ version: '7' })
       expect([...(feeds.find(scope)?.objects.keys() ?? [])]).toEqual(['default/a'])
     })
+    removeFolder(dataDir)
+  })
+
+  it('that the API server has refused is not served, and ends its readers, also in the next run', async () => {
+    const dataDir = makeDataDir()
+    const info = parseRequestInfo({ method: 'GET', path: '/api/v1/namespaces/default/configmaps', query: '' })
+    const scope = scopeOf(info as Parameters<typeof scopeOf>[0])
+    const ended: string[] = []
+    const isRefused = async (replica: EdgeReplica): Promise<void> => {
+      const sponsor = { pool: 'node', authorization: undefined } as const
+      replica.feeds.ensure(scope, '')?.join({ sponsor, lost: ({ message }) => ended.push(message) })
+      await vi.waitFor(
+        () => expect(replica.reach.now).toMatchObject({ state: 'refused', refusedBy: 'api-server' }),
+        30_000,
+      )
+    }
+    await run(dataDir, isRefused, { upstream: rejecting, hasNodePair: () => true, isLinkUp: true })
+    expect(ended).toEqual(['the API server does not take the certificate of this node (401)'])
+    await run(dataDir, ({ reach }) => expect(reach.now).toMatchObject({ state: 'refused', refusedBy: 'api-server' }))
     removeFolder(dataDir)
   })
 })

@@ -4,6 +4,7 @@
  */
 import { setMaxListeners } from 'node:events'
 import type { Registry } from 'prom-client'
+import { isEmptyLabelSelector } from '../kube/selectors/label.ts'
 import type { Part } from '../process/lifecycle.ts'
 import type { SafetyNet } from '../process/safety-net.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -19,6 +20,7 @@ import { createProbe } from './reach/probe.ts'
 import { Reach, type ReachLink } from './reach/reach.ts'
 import type { Refused } from './reach/reach-core.ts'
 import { AccessReviews } from './readers/access-reviews.ts'
+import { nodeIdentity } from './readers/identity.ts'
 import { Readers } from './readers/readers.ts'
 import { TokenReviews } from './readers/token-review.ts'
 import { Verdicts } from './readers/verdicts.ts'
@@ -115,7 +117,7 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     logger,
     moved: (feed, changes) => {
       kept.feedMoved(feed, changes)
-      if (isOfPods(feed))
+      if (isOfPods(feed) && showsDeletions(feed))
         for (const { type, object } of changes)
           if (type === 'deleted') offlineReaders.podDeleted(object.metadata.uid ?? '')
     },
@@ -125,7 +127,10 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
   // Each review that is under way has one; how many those are is limited with the requests they are for.
   setMaxListeners(0, ended.signal)
   const reviewing = { upstream, clock, signal: ended.signal }
-  const verdicts: Verdicts = new Verdicts({ changed: (key, verdict) => kept.verdictChanged(key, verdict) })
+  const verdicts: Verdicts = new Verdicts({
+    spared: nodeIdentity(options.node).key,
+    changed: (key, verdict) => kept.verdictChanged(key, verdict),
+  })
   const readers = new Readers({
     node: options.node,
     reviews: new TokenReviews(reviewing),
@@ -134,12 +139,13 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     accepted: (token) => offlineReaders.accepted(token),
     rejected: (token) => offlineReaders.rejected(token),
     recognise: (token) => offlineReaders.recognise(token),
+    isGraceOver: () => offlineReaders.isGraceOver(),
     isKubeProxy: options.isKubeProxy,
   })
   const documents: Documents = new Documents({ changed: (key, document) => kept.documentChanged(key, document) })
   const tokens: TokenAnswers = new TokenAnswers({
-    isPodThere: (uid) => isPodThere(feeds, uid),
-    issued: (token) => offlineReaders.accepted(token),
+    isPodThere: (uid) => !offlineReaders.isPodDeleted(uid) && isPodThere(feeds, uid),
+    issued: (token) => offlineReaders.issued(token),
     changed: (key, answer) => kept.tokenChanged(key, answer),
   })
   const audit = new ReadAudit(clock, componentLogger(options.logger, 'edge/audit'))
@@ -182,7 +188,11 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
           kept.erase(everything, { by: refusedBy, why }).catch((error: unknown) => {
             logger.error({ err: error }, 'what was kept could not be erased; remove the folder replica by hand')
           })
-        else if (isOnline) kept.refused(undefined)
+        else if (refusedBy === 'api-server') {
+          // It may yet take the node again: what is kept stays, and nobody is served from it, also after a restart.
+          kept.refused({ by: refusedBy, why })
+          feeds.endReaders(new Error(why))
+        } else if (isOnline) kept.refused(undefined)
         feeds.setReachable(isOnline)
         localPods.setOnline(isOnline)
         if (isOnline) offlineReaders.wentOnline()
@@ -224,6 +234,15 @@ function composeReach(options: ComposeReplicaOptions, kept: ReplicaKeeping): Rea
 
 function isOfPods({ scope }: Feed): boolean {
   return scope.apiGroup === '' && scope.resource === 'pods'
+}
+
+/** What leaves a selection need not be gone; a pod's name and node never change. */
+const lastingFields: ReadonlySet<string> = new Set(['metadata.name', 'spec.nodeName'])
+
+function showsDeletions({ scope }: Feed): boolean {
+  const { labels, fields } = scope
+  const isLasting = fields.matches === 'terms' && fields.terms.every(({ field }) => lastingFields.has(field))
+  return isLasting && isEmptyLabelSelector(labels)
 }
 
 function isPodThere(feeds: Feeds, uid: string): boolean {

@@ -11,6 +11,7 @@ import { DeletedPods } from '../../src/edge/readers/offline-tokens/deleted-pods.
 import { createFetchDocument } from '../../src/edge/readers/offline-tokens/fetch-document.ts'
 import { OfflineTime } from '../../src/edge/readers/offline-tokens/offline-time.ts'
 import { OfflineTokens } from '../../src/edge/readers/offline-tokens/offline-tokens.ts'
+import { RejectedTokens } from '../../src/edge/readers/offline-tokens/rejected-tokens.ts'
 import { SeenTokens } from '../../src/edge/readers/offline-tokens/seen-tokens.ts'
 import { SigningKeys } from '../../src/edge/readers/offline-tokens/signing-keys.ts'
 import { SteadyTime } from '../../src/edge/readers/steady-time.ts'
@@ -72,8 +73,9 @@ describeReal('tokens without the API server', () => {
     const offlineTime = new OfflineTime({ kept: kept(), ...common })
     const seen = new SeenTokens({ kept: kept(), offlineTime, ...common })
     const deletedPods = new DeletedPods({ kept: kept(), ...common })
+    const rejected = new RejectedTokens({ kept: kept(), ...common })
     const time = new SteadyTime({ kept: kept(), ...common })
-    tokens = new OfflineTokens({ keys, seen, deletedPods, time, graceMs: 0 })
+    tokens = new OfflineTokens({ keys, seen, rejected, deletedPods, time, graceMs: 0 })
     await kubectl(plane, ['apply', '-f', '-'], objects)
   })
   afterAll(async () => {

@@ -119,6 +119,11 @@ export class Feeds {
       feed.setReachable(isReachable, this.#options.random() * FEED_RESUME_SPREAD_MS)
   }
 
+  /** Ends all readers. What is there stays, and is followed again when somebody comes who may. */
+  endReaders(error: Error): void {
+    for (const feed of [...this.#feeds.values()]) feed.abandon(error)
+  }
+
   /** Ends all readers, and forgets everything. */
   abandon(error: Error): void {
     for (const feed of [...this.#feeds.values()]) {

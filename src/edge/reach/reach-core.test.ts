@@ -236,8 +236,9 @@ describe('a refusal', () => {
     }
     reach.link(false)
     reach.link(false, 'node a was forgotten')
+    expect(reach.state).toMatchObject({ name: 'refused', refusedBy: 'hub', why: 'node a was forgotten' })
     reach.link(true)
-    expect(reach.state.name).toBe('refused')
+    expect(reach.state).toMatchObject({ name: 'refused', refusedBy: 'api-server' })
     reach.settle('ready')
     expect(reach.state).toMatchObject({ name: 'online', refusedBy: undefined })
   })

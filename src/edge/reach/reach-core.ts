@@ -34,6 +34,8 @@ export type Refuser = 'hub' | 'api-server'
 export interface ReachState {
   readonly name: ReachName
   readonly refusedBy: Refuser | undefined
+  /** What the API server has refused, only the API server can grant, whatever a hub says meanwhile: why, until it does. */
+  readonly rejectedWhy: string | undefined
   readonly why: string
   /** Since when it has this name, on the monotonic and on the wall clock. */
   readonly changedMs: number
@@ -108,6 +110,7 @@ export function beginReach({ nowMs, wallMs }: Omit<ReachContext, 'random'>, refu
   return {
     name: refusedBefore === undefined ? 'offline' : 'refused',
     refusedBy: refusedBefore?.by,
+    rejectedWhy: refusedBefore?.by === 'api-server' ? refusedBefore.why : undefined,
     why: refusedBefore?.why ?? 'the API server has not answered yet',
     changedMs: nowMs,
     sinceMs: wallMs,
@@ -148,9 +151,11 @@ function linkChanged(state: ReachState, { isUp, refusal, why }: LinkInput, conte
   if (!isUp) return linkLost(state, refusal, why, context)
   if (state.isLinkUp) return unchanged(state)
   const up = { ...state, isLinkUp: true, probeAtMs: context.nowMs }
-  // The hub takes the node again; what the API server has refused, only the API server can grant.
-  const isForgiven = state.refusedBy !== 'api-server'
-  const next = isForgiven ? named(up, 'offline', 'the API server has not answered since the link is up', context) : up
+  const { rejectedWhy } = state
+  const next =
+    rejectedWhy === undefined
+      ? named(up, 'offline', 'the API server has not answered since the link is up', context)
+      : refused(up, 'api-server', rejectedWhy, context)
   return tick(next, context)
 }
 
@@ -158,7 +163,8 @@ function linkLost(state: ReachState, refusal: string | undefined, why: string, c
   const outputs: ReachOutput[] = state.probe === undefined ? [] : [{ type: 'abandon', probe: state.probe }]
   const forgotten = { failures: 0, rejections: 0, fruitless: 0, unreadySinceMs: undefined, isDoubted: false }
   const lost = { ...state, ...forgotten, isLinkUp: false, probe: undefined, probeAtMs: undefined }
-  if (refusal !== undefined) return { state: refused(lost, state.refusedBy ?? 'hub', refusal, context), outputs }
+  // Whatever the API server had said before: what a hub will not have must not stay here.
+  if (refusal !== undefined) return { state: refused(lost, 'hub', refusal, context), outputs }
   return { state: state.name === 'refused' ? lost : named(lost, 'offline', why, context), outputs }
 }
 
@@ -199,7 +205,8 @@ function judge(state: ReachState, { outcome, why }: ProbeResult, context: ReachC
     case 'rejected': {
       const rejections = state.rejections + 1
       const counted = { ...state, fruitless, failures: 0, rejections, evidenceMs: nowMs, unreadySinceMs: undefined }
-      return rejections < DECISIVE_PROBES ? counted : refused(counted, 'api-server', why, context)
+      if (rejections < DECISIVE_PROBES) return counted
+      return refused({ ...counted, rejectedWhy: why }, 'api-server', why, context)
     }
     case 'failed': {
       const failures = state.failures + 1
@@ -214,8 +221,8 @@ function judge(state: ReachState, { outcome, why }: ProbeResult, context: ReachC
 
 function ready(state: ReachState, why: string, context: ReachContext): ReachState {
   const { nowMs: evidenceMs } = context
-  const settled = { ...state, evidenceMs, failures: 0, rejections: 0, fruitless: 0, unreadySinceMs: undefined }
-  return named(settled, 'online', why, context)
+  const shown = { rejectedWhy: undefined, failures: 0, rejections: 0, fruitless: 0, unreadySinceMs: undefined }
+  return named({ ...state, ...shown, evidenceMs }, 'online', why, context)
 }
 
 /** While online a probe that was not answered well is followed by another, to be sure either way. */

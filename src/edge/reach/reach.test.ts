@@ -135,6 +135,11 @@ describe('reach as a part', () => {
     await world.clock.advance(PROBE_GAP_MS)
     expect(world.reach.now).toMatchObject({ state: 'refused', refusedBy: 'api-server' })
     expect(await world.reach.confirm()).toBe('refused')
+    // Whoever erases what is kept has to hear of it.
+    const before = world.changes.length
+    await world.link(false, 'node a was forgotten')
+    expect(world.reach.now).toMatchObject({ state: 'refused', refusedBy: 'hub' })
+    expect(world.changes.slice(before)).toEqual(['refused'])
     await stop()
   })
 

@@ -180,7 +180,7 @@ export class Reach implements Part {
     }
     // A timer may ring a moment early; then there is nothing to do yet, and it has to ring again.
     if (state.probeAtMs !== before.probeAtMs || input.type === 'tick') this.#schedule()
-    if (state.name !== before.name) this.#changed()
+    if (state.name !== before.name || state.refusedBy !== before.refusedBy) this.#changed()
     this.#settleConfirming()
   }
 

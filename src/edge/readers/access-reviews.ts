@@ -2,6 +2,7 @@
  * Whether a reader may have what the edge is about to give it by itself: asked of the API server with the reader's own
  * credential, so that nobody needs further rights for it, and remembered for a moment.
  */
+import { hash } from 'node:crypto'
 import type { PoolName } from '../upstream/upstream.ts'
 import { ask, type ReviewerOptions, ReviewRefusedError } from './review-request.ts'
 import type { Access, Verdict } from './verdicts.ts'
@@ -40,7 +41,8 @@ export class AccessReviews {
   /** Undefined where the API server gave no answer: that is no denial. Several who ask the same at once share one question. */
   may(asker: Asker, access: Access): Promise<Answer | undefined> {
     const nowMs = this.#options.clock.monotonicMs()
-    const key = JSON.stringify([asker.asker, attributesOf(access)])
+    // Selectors are as long as whoever asks wants them to be.
+    const key = hash('sha256', JSON.stringify([asker.asker, attributesOf(access)]), 'base64url')
     const known = this.#remembered.get(key)
     if (known !== undefined && nowMs < known.untilMs) return known.verdict
     const verdict = this.#ask(asker, access).catch((error: unknown) => {

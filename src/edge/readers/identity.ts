@@ -35,8 +35,14 @@ export function identityOf(user: UserInfo): Identity {
   return { user, key: hash('sha256', JSON.stringify([user.username, user.uid, groups, extra]), 'base64url') }
 }
 
-/** From what a review says; undefined where that names nobody. */
-export function identityFrom(value: unknown): Identity | undefined {
+/** How the API server names accounts, and nobody else. */
+const accountPrefix = 'system:serviceaccount:'
+
+/**
+ * From what a review of the token says; undefined where that names nobody. What stands behind a token that is no account's may be
+ * another thing for each token, so each has verdicts of its own.
+ */
+export function identityFrom(value: unknown, tokenHash: string): Identity | undefined {
   if (!isRecord(value)) return undefined
   const { username, uid, groups, extra } = value
   if (typeof username !== 'string' || username === '') return undefined
@@ -46,7 +52,9 @@ export function identityFrom(value: unknown): Identity | undefined {
     groups: texts(groups),
     extra: Object.fromEntries(Object.entries(isRecord(extra) ? extra : {}).map(([name, each]) => [name, texts(each)])),
   }
-  return identityOf(known)
+  const identity = identityOf(known)
+  if (username.startsWith(accountPrefix)) return identity
+  return { ...identity, key: hash('sha256', JSON.stringify([identity.key, tokenHash]), 'base64url') }
 }
 
 /** The node itself, by its client certificate. */

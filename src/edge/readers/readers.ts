@@ -53,6 +53,8 @@ export interface ReadersOptions {
   readonly isKubeProxy?: (username: string) => boolean
   /** Recognises tokens by what is kept, where their identity is not in memory. */
   readonly recognise?: (token: string, hash: string) => Promise<Recognised | Foreign>
+  /** Whether it has been offline for so long that tokens which only the API server knows are good no more. */
+  readonly isGraceOver?: () => boolean
 }
 
 export class Readers {
@@ -97,14 +99,23 @@ export class Readers {
   /** Who it is, if the API server says that it may; both are asked at once. */
   async admit(reader: Reader, access: Access): Promise<Identity | undefined> {
     const [identity, verdict] = await Promise.all([this.identify(reader), this.review(reader, access)])
-    if (identity === undefined) return undefined
-    if (verdict === 'allowed' || verdict === 'denied') this.#options.verdicts.learn(identity.key, access, verdict)
+    // Who it is may have been found out after what it may.
+    if (identity !== undefined) this.#learnVerdict(identity, access, verdict)
     return verdict === 'allowed' ? identity : undefined
   }
 
-  review(reader: Reader, access: Access): Promise<Answer | undefined> {
+  /** Whether it may, as the API server says now; that is what is known from here on. Undefined where there is no answer. */
+  async review(reader: Reader, access: Access): Promise<Answer | undefined> {
     const asker = { pool: reader.pool, authorization: authorizationOf(reader), asker: reader.tokenHash || reader.kind }
-    return this.#options.access.may(asker, access)
+    const answer = await this.#options.access.may(asker, access)
+    const identity = this.known(reader)
+    if (answer === 'rejected') this.#rejected(reader)
+    else if (identity !== undefined) this.#learnVerdict(identity, access, answer)
+    return answer
+  }
+
+  #learnVerdict({ key }: Identity, access: Access, answer: Answer | undefined): void {
+    if (answer === 'allowed' || answer === 'denied') this.#options.verdicts.learn(key, access, answer)
   }
 
   /** What the API server's own answer to a request of this reader says about its rights. */
@@ -118,7 +129,7 @@ export class Readers {
 
   /** Whom things are counted for: the node for nobody, everybody else by who they are, whatever token they show. */
   accountOf(reader: Reader): string {
-    return reader.kind === 'node' ? '' : (this.known(reader)?.key ?? reader.tokenHash)
+    return reader.kind === 'node' ? '' : (this.known(reader)?.key ?? (reader.tokenHash || reader.kind))
   }
 
   /** Who it is, without the API server. */
@@ -130,6 +141,8 @@ export class Readers {
     const recognised = await recognise?.(reader.token, reader.tokenHash)
     // What is no token of a ServiceAccount is known only from what the API server said of it in this life.
     if (recognised !== undefined && recognised.kind !== 'foreign') return recognised
+    if (known !== undefined && this.#options.isGraceOver?.() === true)
+      return { kind: 'rejected', why: 'only the API server knows this token, and it has been away for too long' }
     if (known !== undefined) return { kind: 'known', identity: known }
     if (recognised !== undefined) return { kind: 'rejected', why: recognised.why }
     return { kind: 'unknown', why: 'this token was never seen here' }
@@ -146,6 +159,7 @@ export class Readers {
 
   #rejected({ token, tokenHash }: Reader): void {
     this.#identities.delete(tokenHash)
+    this.#options.reviews.forget(tokenHash)
     if (token !== undefined) this.#options.rejected?.(token)
   }
 

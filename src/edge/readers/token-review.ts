@@ -36,7 +36,7 @@ export class TokenReviews {
     const nowMs = this.#options.clock.monotonicMs()
     const known = this.#remembered.get(hash)
     if (known !== undefined && nowMs < known.untilMs) return known.identity
-    const identity = this.#ask(token).catch(() => {
+    const identity = this.#ask(token, hash).catch(() => {
       // Not knowing is no verdict: the next one asks again.
       if (this.#remembered.get(hash)?.identity === identity) this.#remembered.delete(hash)
       return undefined
@@ -47,16 +47,21 @@ export class TokenReviews {
     return identity
   }
 
+  /** The API server has said something else of it since. */
+  forget(hash: string): void {
+    this.#remembered.delete(hash)
+  }
+
   #trim(): void {
     if (this.#remembered.size <= MAX_TOKEN_REVIEWS) return
     const [oldest] = this.#remembered.keys()
     if (oldest !== undefined) this.#remembered.delete(oldest)
   }
 
-  async #ask(token: string): Promise<Identity | undefined> {
+  async #ask(token: string, hash: string): Promise<Identity | undefined> {
     const object = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } }
     const { status } = (await ask({ pool: 'node', target, object }, this.#options)) as Reviewed
-    return status?.authenticated === true ? identityFrom(status.user) : undefined
+    return status?.authenticated === true ? identityFrom(status.user, hash) : undefined
   }
 }
 

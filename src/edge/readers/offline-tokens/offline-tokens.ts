@@ -14,6 +14,7 @@ import {
 import { type ServiceAccountUser, serviceAccountUser } from '../../../identity/service-account/user.ts'
 import type { SteadyTime } from '../steady-time.ts'
 import type { DeletedPods } from './deleted-pods.ts'
+import type { RejectedTokens } from './rejected-tokens.ts'
 import { hashToken, type SeenTokens } from './seen-tokens.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { VerificationPlaces } from './verification-places.ts'
@@ -44,6 +45,7 @@ export type OfflineVerdict =
 export interface OfflineTokensOptions {
   readonly keys: SigningKeys
   readonly seen: SeenTokens
+  readonly rejected: Pick<RejectedTokens, 'has' | 'add' | 'delete'>
   readonly deletedPods: Pick<DeletedPods, 'has'>
   readonly time: Pick<SteadyTime, 'signedAt'>
   /** How much time offline an expired token may be used for. */
@@ -70,6 +72,8 @@ export class OfflineTokens {
   /** Those used last stand last. */
   readonly #signed = new Map<string, Judgement>()
   readonly #forged = new Map<string, Judgement>()
+  /** Hashes of tokens whose issuer and audience were learnt, those used last at the end. */
+  readonly #learnt = new Map<string, true>()
   #verifier = new SignatureVerifier([])
   #verifierKeys: SigningKeys['keys'] = []
 
@@ -79,13 +83,17 @@ export class OfflineTokens {
 
   /** `nowMs` is that of `SteadyTime`. */
   async verify(text: string, nowMs: number): Promise<OfflineVerdict> {
-    if (text.length > MAX_OFFLINE_TOKEN_CHARS) return { kind: 'foreign' }
-    this.#takeKeys()
     const hash = hashToken(text)
-    // Whoever comes again costs no more than this.
-    const judgement = recall(this.#signed, hash) ?? recall(this.#forged, hash) ?? (await this.#judgeNew(text, hash))
+    const judgement = await this.#judgementOf(text, hash)
     if (judgement === undefined) return { kind: 'busy' }
     return judgement.kind === 'signed' ? this.#verdict(judgement, hash, nowMs) : judgement
+  }
+
+  /** Whoever comes again costs no more than a look. */
+  async #judgementOf(text: string, hash: string): Promise<Judgement | Unjudged | undefined> {
+    if (text.length > MAX_OFFLINE_TOKEN_CHARS) return { kind: 'foreign' }
+    this.#takeKeys()
+    return recall(this.#signed, hash) ?? recall(this.#forged, hash) ?? (await this.#judgeNew(text, hash))
   }
 
   async #judgeNew(text: string, hash: string): Promise<Judgement | Unjudged | undefined> {
@@ -97,32 +105,54 @@ export class OfflineTokens {
     return await this.#places.run(() => this.#judge(token, hash))
   }
 
-  /**
-   * The API server has accepted or issued this token; `audiences` as its TokenReview named them, if there was one. Only what was
-   * issued by its own keys is remembered.
-   */
-  async accepted(text: string, audiences?: readonly string[]): Promise<void> {
-    const { keys, seen } = this.#options
+  /** The API server has accepted this token as one for itself: it takes its issuer, and its audience where there is but one. */
+  async accepted(text: string): Promise<void> {
+    const { rejected, seen, keys } = this.#options
     const hash = hashToken(text)
-    if (seen.has(hash)) return
+    rejected.delete(hash)
+    if (seen.has(hash) && recall(this.#learnt, hash) !== undefined) return
+    const signed = await this.#checkSignature(text)
+    if (signed === undefined) return
+    const { payload } = signed.token
+    const isNew = keys.learn(readText(payload, 'iss'), onlyOne(readAudiences(payload)))
+    // Others may have been judged by what was not known then.
+    if (isNew) this.#forged.clear()
+    seen.add(hash, signed.expiresMs)
+    remember(this.#learnt, hash, true)
+  }
+
+  /** The API server has issued this token, for itself or for whomever it was asked to be for. */
+  async issued(text: string): Promise<void> {
+    const { rejected, seen } = this.#options
+    const hash = hashToken(text)
+    rejected.delete(hash)
+    const signed = seen.has(hash) ? undefined : await this.#checkSignature(text)
+    if (signed !== undefined) seen.add(hash, signed.expiresMs)
+  }
+
+  /** The API server does not take this token: neither what was seen of it counts any more, nor its signature. */
+  async rejected(text: string): Promise<void> {
+    const { rejected, seen } = this.#options
+    const hash = hashToken(text)
+    seen.forget(hash)
+    // Anybody can make up tokens: only of those that would be good here it needs to be known.
+    if ((await this.#judgementOf(text, hash))?.kind === 'signed') rejected.add(hash)
+  }
+
+  /** Undefined for what none of the known keys has signed, and for what never ends. */
+  async #checkSignature(
+    text: string,
+  ): Promise<{ readonly token: UnverifiedToken; readonly expiresMs: number } | undefined> {
+    const { keys } = this.#options
     const token = text.length > MAX_OFFLINE_TOKEN_CHARS ? undefined : parseToken(text)
-    if (token === undefined) return
+    if (token === undefined) return undefined
     this.#takeKeys()
     const check = await this.#places.run(() => this.#verifier.check(token))
     if (check === 'unknown-key' && 'kubernetes.io' in token.payload) keys.unknownAccepted()
-    if (check !== 'valid') return
+    if (check !== 'valid') return undefined
     const read = this.#read(token, check, () => true)
     const expiresAtSeconds = read.kind === 'signed' ? read.claims.expiresAtSeconds : undefined
-    if (expiresAtSeconds === undefined) return
-    const isNew = keys.learn(readText(token.payload, 'iss'), audiences ?? onlyOne(readAudiences(token.payload)))
-    // Others may have been judged by what was not known then.
-    if (isNew) this.#forged.clear()
-    seen.add(hash, expiresAtSeconds * 1000)
-  }
-
-  /** The API server does not take this token: what was seen of it counts no more. */
-  rejected(text: string): void {
-    this.#options.seen.forget(hashToken(text))
+    return expiresAtSeconds === undefined ? undefined : { token, expiresMs: expiresAtSeconds * 1000 }
   }
 
   #takeKeys(): void {
@@ -164,8 +194,9 @@ export class OfflineTokens {
   readonly #isAudience = (audience: string): boolean => this.#options.keys.isAudience(audience)
 
   #verdict({ claims, user }: SignedToken, hash: string, nowMs: number): OfflineVerdict {
-    const { seen, deletedPods, time, graceMs } = this.#options
+    const { seen, rejected, deletedPods, time, graceMs } = this.#options
     const { pod } = claims.kubernetes
+    if (rejected.has(hash)) return { kind: 'expired', why: 'the API server did not take it any more' }
     if (pod !== undefined && deletedPods.has(pod.uid))
       return { kind: 'expired', why: `its pod ${pod.name} was deleted` }
     const issuedMs = Math.max(claims.issuedAtSeconds ?? 0, claims.notBeforeSeconds ?? 0) * 1000
@@ -208,16 +239,16 @@ function onlyOne(audiences: readonly string[]): readonly string[] {
   return audiences.length === 1 ? audiences : []
 }
 
-function recall(judgements: Map<string, Judgement>, hash: string): Judgement | undefined {
-  const known = judgements.get(hash)
+function recall<T>(byHash: Map<string, T>, hash: string): T | undefined {
+  const known = byHash.get(hash)
   if (known === undefined) return undefined
-  judgements.delete(hash)
-  judgements.set(hash, known)
+  byHash.delete(hash)
+  byHash.set(hash, known)
   return known
 }
 
-function remember(judgements: Map<string, Judgement>, hash: string, judgement: Judgement): void {
-  judgements.set(hash, judgement)
-  const [oldest] = judgements.keys()
-  if (oldest !== undefined && judgements.size > MAX_REMEMBERED_SIGNATURES) judgements.delete(oldest)
+function remember<T>(byHash: Map<string, T>, hash: string, value: T): void {
+  byHash.set(hash, value)
+  const [oldest] = byHash.keys()
+  if (oldest !== undefined && byHash.size > MAX_REMEMBERED_SIGNATURES) byHash.delete(oldest)
 }
