@@ -10,7 +10,7 @@ import { ApiError } from '../../kube/status/status.ts'
 import { uncompressed } from '../feeds/whole-body.ts'
 import { tapAnswer } from '../upstream/tapped-answer.ts'
 import type { HeaderPairs, UpstreamAnswer } from '../upstream/upstream.ts'
-import type { ReadHead } from './reading.ts'
+import { type ReadHead, speaksForAnother } from './reading.ts'
 
 /** The OpenAPI document of all built-in resources has four. */
 export const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024
@@ -35,8 +35,9 @@ export interface DocumentsOptions {
 }
 
 /** The path, where the request is for such a document. */
-export function documentPath({ method, info }: ReadHead): string | undefined {
-  return method === 'GET' && info?.kind === 'non-resource' && paths.test(info.path) ? info.path : undefined
+export function documentPath({ method, info, headers }: ReadHead): string | undefined {
+  if (method !== 'GET' || info?.kind !== 'non-resource' || speaksForAnother(headers)) return undefined
+  return paths.test(info.path) ? info.path : undefined
 }
 
 export class Documents {

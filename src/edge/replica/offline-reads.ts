@@ -3,6 +3,7 @@
  * warning that says since when it may be out of date. What is not known is never made up: no empty list for what was never
  * seen, no 404 but from a complete list, and 503 for whoever nothing is known about.
  */
+import type { RequestInfo } from '../../kube/request-info.ts'
 import { accessDenied } from '../../kube/status/access-denied.ts'
 import { serviceUnavailable } from '../../kube/status/availability-errors.ts'
 import { findApiError } from '../../kube/status/predicates.ts'
@@ -66,10 +67,10 @@ export class OfflineReads {
     const identity = await this.#identify(request)
     try {
       const answer = this.#answer(reading, identity, request)
-      this.#decided(reading, identity, answer.status)
+      this.#decided(reading.info, identity, answer.status)
       return this.#counted(answer, reading)
     } catch (error) {
-      this.#decided(reading, identity, findApiError(error)?.code ?? 500)
+      this.#decided(reading.info, identity, findApiError(error)?.code ?? 500)
       throw error
     }
   }
@@ -86,7 +87,7 @@ export class OfflineReads {
     }
   }
 
-  #decided({ info }: Reading, { user }: Identity, code: number): void {
+  #decided(info: RequestInfo, { user }: Identity, code: number): void {
     const { audit, offlineSinceMs } = this.#options
     audit?.decided({ user: user.username, info, code, source: 'offline', offlineSinceMs: offlineSinceMs() })
   }
@@ -100,13 +101,14 @@ export class OfflineReads {
 
   /** A document about the API. Throws an ApiError where there is none that the caller can read. */
   async document(path: string, request: ReplicaRequest): Promise<UpstreamAnswer> {
-    await this.#identify(request)
+    const identity = await this.#identify(request)
     const at = new Date(this.#options.offlineSinceMs()).toISOString()
     const warning = `299 - "this node is cut off from its API server since ${at}"`
     const answer = this.#options.documents.answer(path, request, warning)
     if (answer === undefined)
       throw this.#unavailable(`${path} has not been kept here in a form that was asked for`, 'not-kept')
     this.#options.metrics?.read('document', 'offline')
+    if (request.info !== undefined) this.#decided(request.info, identity, answer.status)
     return answer
   }
 

@@ -1,8 +1,8 @@
 /**
  * Reads that were decided on this node leave a line in its log, since the audit log of the API server knows nothing of them: all
- * of objects while offline, and online the lists and watches that came from feeds. Never a token, nor anything that was read.
+ * of objects and documents while offline, and online the lists and watches that came from feeds. Never a token, nor anything that was read.
  */
-import type { ResourceRequest } from '../../kube/request-info.ts'
+import type { RequestInfo } from '../../kube/request-info.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { LineLimit } from '../../telemetry/line-limit.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -14,7 +14,7 @@ export const AUDIT_LINES_BURST = 500
 
 export interface DecidedRead {
   readonly user: string
-  readonly info: ResourceRequest
+  readonly info: RequestInfo
   readonly code: number
   readonly source: 'feed' | 'offline'
   /** Since when the API server cannot be reached, where it cannot. */
@@ -33,18 +33,23 @@ export class ReadAudit {
   decided({ user, info, code, source, offlineSinceMs }: DecidedRead): void {
     const admitted = this.#lines.admit()
     if (admitted === undefined) return
-    const { verb, apiGroup, resource, subresource, namespace, name } = info
-    const plain = subresource === '' ? resource : `${resource}/${subresource}`
-    const fields = {
-      user,
-      verb,
-      resource: apiGroup === '' ? plain : `${plain}.${apiGroup}`,
-      ...(info.isInNamespace && { namespace }),
-      ...(name !== '' && { name }),
-      code,
-      source,
-      ...(offlineSinceMs !== undefined && { since: new Date(offlineSinceMs).toISOString() }),
-    }
-    this.#logger.info({ ...fields, ...admitted }, 'a request was answered on this node')
+    const since = offlineSinceMs === undefined ? undefined : new Date(offlineSinceMs).toISOString()
+    this.#logger.info(
+      { user, ...wordsOf(info), code, source, since, ...admitted },
+      'a request was answered on this node',
+    )
+  }
+}
+
+/** What was asked for. */
+function wordsOf(info: RequestInfo): object {
+  if (info.kind === 'non-resource') return { verb: info.verb, path: info.path }
+  const { verb, apiGroup, resource, subresource, isInNamespace, namespace, name } = info
+  const plain = subresource === '' ? resource : `${resource}/${subresource}`
+  return {
+    verb,
+    resource: apiGroup === '' ? plain : `${plain}.${apiGroup}`,
+    namespace: isInNamespace ? namespace : undefined,
+    name: name === '' ? undefined : name,
   }
 }

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { BytesSource } from '../../http/body/bytes-source.ts'
-import { parseRequestInfo } from '../../kube/request-info.ts'
+import { parseRequestInfo, type ResourceRequest } from '../../kube/request-info.ts'
 import { parseQuery } from '../../kube/request-query.ts'
+import { accessDenied } from '../../kube/status/access-denied.ts'
 import { serviceUnavailable } from '../../kube/status/availability-errors.ts'
+import { unauthorized } from '../../kube/status/request-errors.ts'
 import { ManualClock } from '../../runtime/clock.ts'
 import type { Reachability } from '../reach/reach.ts'
 import type { ReachName } from '../reach/reach-core.ts'
@@ -101,6 +103,7 @@ function request(method: string, target: string, changes: Partial<ReplicaRequest
 }
 
 const pods = '/api/v1/namespaces/default/pods'
+const podList = parseRequestInfo({ method: 'GET', path: pods }) as ResourceRequest
 const tokenPath = '/api/v1/namespaces/default/serviceaccounts/default/token'
 
 describe('the replica', () => {
@@ -128,6 +131,19 @@ describe('the replica', () => {
     ways.online.settle(answer('up'))
     expect(nameOf(await replica.answer(request('GET', pods)))).toBe('up')
     expect(nameOf(await replica.answer(request('POST', pods)))).toBe('up')
+  })
+
+  it.each([
+    ['a token that only the API server knows', unauthorized('who are you?')],
+    ['a right that may have been given since', accessDenied('jane', podList)],
+  ])('asks the API server before it was ever reached about %s', async (_what, refusal) => {
+    const { replica, ways, become } = world('offline')
+    ways.offline = () => Promise.reject(refusal)
+    ways.online.settle(answer('up'))
+    expect(nameOf(await replica.answer(request('GET', pods)))).toBe('up')
+    become('online')
+    become('offline')
+    await expect(replica.answer(request('GET', pods))).rejects.toBe(refusal)
   })
 
   it('does not wait in a black hole: doubts after a while, and goes by what is kept once it is known', async () => {

@@ -5,7 +5,7 @@
  */
 import type { Cancellation } from '../../http/server/ending.ts'
 import { serviceUnavailable } from '../../kube/status/availability-errors.ts'
-import { isServiceUnavailable } from '../../kube/status/predicates.ts'
+import { findApiError, isServiceUnavailable } from '../../kube/status/predicates.ts'
 import type { ApiError } from '../../kube/status/status.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Reach } from '../reach/reach.ts'
@@ -22,6 +22,9 @@ import { type AskedToken, type TokenAnswers, tokenRequestOf } from './token-answ
 
 /** A request that has no answer by then makes the edge ask whether anybody would get one. */
 export const SLOW_ANSWER_MS = 2_000
+
+/** Refusals that the API server may not share: it may have another word on a token or a right by now, or more to give. */
+const unsureCodes: ReadonlySet<number> = new Set([401, 403, 503])
 
 export interface ReplicaOptions {
   /** Its name. */
@@ -154,12 +157,13 @@ export class Replica {
     }
   }
 
-  /** What is kept is answered at once; what is not may be had in a moment. */
+  /** What is kept is answered at once; what is not, and who is not known or not allowed here, may be told better in a moment. */
   async #early(ways: Ways, request: ReplicaRequest): Promise<UpstreamAnswer> {
     try {
       return await ways.offline()
     } catch (error) {
-      if (isServiceUnavailable(error) || error instanceof UpstreamError) return await this.#patiently(ways, request)
+      const isUnsure = error instanceof UpstreamError || unsureCodes.has(findApiError(error)?.code ?? 0)
+      if (isUnsure) return await this.#patiently(ways, request)
       throw error
     }
   }

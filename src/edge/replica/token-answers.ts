@@ -14,6 +14,7 @@ import { WireError } from '../../protobuf/wire-error.ts'
 import { uncompressed } from '../feeds/whole-body.ts'
 import { tapAnswer } from '../upstream/tapped-answer.ts'
 import type { HeaderPairs, UpstreamAnswer } from '../upstream/upstream.ts'
+import { speaksForAnother } from './reading.ts'
 import type { ReplicaRequest } from './replica-request.ts'
 
 /** A TokenRequest and its answer have a few kilobytes. */
@@ -45,8 +46,9 @@ export interface TokenAnswersOptions {
 export type AskedToken = ResourceRequest
 
 /** Only from the node itself: whoever else asks has to wait. */
-export function tokenRequestOf({ method, info, reader }: ReplicaRequest): AskedToken | undefined {
+export function tokenRequestOf({ method, info, reader, query, headers }: ReplicaRequest): AskedToken | undefined {
   if (method !== 'POST' || info?.kind !== 'resource' || reader.kind !== 'node') return undefined
+  if (query.first('dryRun') !== undefined || speaksForAnother(headers)) return undefined
   const isToken = info.apiGroup === '' && info.resource === 'serviceaccounts' && info.subresource === 'token'
   return isToken ? info : undefined
 }
@@ -74,8 +76,8 @@ export class TokenAnswers {
 
   async pass(asked: AskedToken, request: ReplicaRequest): Promise<UpstreamAnswer> {
     const body = await request.readBody(MAX_TOKEN_ANSWER_BYTES)
-    const answer = await request.up(body)
     const spec = specOf(request, body)
+    const answer = await request.up(body)
     if (answer.status !== 201 || spec === undefined) return answer
     return tapAnswer(answer, MAX_TOKEN_ANSWER_BYTES, (bytes) => {
       if (bytes !== undefined) this.#keep(asked, spec, answer.headers, bytes).catch(() => {})
@@ -131,14 +133,19 @@ function specOf({ headers }: ReplicaRequest, body: Buffer): TokenSpec | undefine
   const spec = encoding && (read(encoding, body)?.['spec'] as Partial<Spec> | undefined)
   if (spec === undefined || typeof spec !== 'object') return undefined
   const { audiences, expirationSeconds, boundObjectRef: bound } = spec
-  const text = JSON.stringify([audiences ?? [], String(expirationSeconds ?? ''), bound?.kind, bound?.name, bound?.uid])
+  const parts = [audiences ?? [], expirationSeconds ?? '', bound?.kind, bound?.name, bound?.uid]
+  // Numbers are bigints where they came in protobuf, or are too large for others.
+  const text = JSON.stringify(parts, (_key, value: unknown) =>
+    typeof value === 'bigint' || typeof value === 'number' ? String(value) : value,
+  )
   return { text, podUid: bound?.kind === 'Pod' && typeof bound.uid === 'string' ? bound.uid : '' }
 }
 
+/** What a client has sent: each of these may be anything. */
 interface Spec {
-  readonly audiences: readonly string[] | null
-  readonly expirationSeconds: number | bigint
-  readonly boundObjectRef: { readonly kind?: string; readonly name?: string; readonly uid?: string } | null
+  readonly audiences: unknown
+  readonly expirationSeconds: unknown
+  readonly boundObjectRef: { readonly kind?: unknown; readonly name?: unknown; readonly uid?: unknown } | null
 }
 
 function read(encoding: 'json' | 'protobuf', bytes: Buffer): Record<string, unknown> | undefined {
