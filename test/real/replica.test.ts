@@ -59,6 +59,28 @@ async function rulesOfService(): Promise<string[]> {
     .toSorted()
 }
 
+/** By the ClusterIP, from a pod that is none of its own, until each of these has answered. */
+async function untilServiceLeadsTo(...pods: string[]): Promise<void> {
+  const address = await node.kubectl('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}')
+  const ask = ['/peers/kubectl', 'get', '--raw', '/', '--server', `http://${address}`, '--request-timeout=2s']
+  const answered = new Set<string>()
+  await vi.waitFor(async () => {
+    answered.add((await node.machine.execInPod('follower', ...ask)).trim())
+    expect([...answered].toSorted()).toEqual(pods)
+  }, PATIENCE)
+}
+
+/** Whether the rules of kube-proxy lead to this address of a pod. */
+async function rulesLeadTo(address: string): Promise<boolean> {
+  return (await node.rules()).includes(`${address} . 8080`)
+}
+
+/** Of the pods of the Service, as the EndpointSlices of the API server have them. */
+async function addressesInCloud(): Promise<string[]> {
+  const path = 'jsonpath={.items[*].endpoints[*].addresses[*]}'
+  return (await node.kubectl('get', 'endpointslices', '-l', 'kubernetes.io/service-name=web', '-o', path)).split(' ')
+}
+
 /** Empty before the kubelet has made it, which takes it ten seconds. */
 async function leaseTime(): Promise<string> {
   const time = ['-o', 'jsonpath={.spec.renewTime}', '--ignore-not-found']
@@ -110,13 +132,14 @@ describeReal(
     }, 300_000)
 
     it('has its pods, its rules and its followers while the link is there', async () => {
-      const web = { labels: { app: 'web' }, configMap: 'settings', secret: 'password' }
+      const container = { command: ['/bin/host', '8080'] }
+      const web = { labels: { app: 'web' }, configMap: 'settings', secret: 'password', container }
       await Promise.all([
         Pod.run(node, 'web-a', web),
         Pod.run(node, 'web-b', web),
         Pod.run(node, 'follower', { container: { command: follow } }),
       ])
-      await vi.waitFor(async () => expect(await rulesOfService()).not.toEqual([]), PATIENCE)
+      await untilServiceLeadsTo('web-a', 'web-b')
       await vi.waitFor(async () => expect(await followed()).toContain('ADDED settings zero'), PATIENCE)
       const list = await node.machine.execInPod('web-a', '/peers/kubectl', 'get', 'configmaps', '-o', 'name')
       expect(list).toBe('configmap/kube-root-ca.crt\nconfigmap/settings\n')
@@ -178,8 +201,12 @@ describeReal(
           expect(await node.machine.execInPod(pod, 'cat', '/config/phase', '/secret/word')).toBe('zeroxyzzy')
         }, PATIENCE)
       tell('pods run after', startMs)
-      await vi.waitFor(async () => expect(await rulesOfService()).not.toEqual([]), PATIENCE)
-      tell('kube-proxy has its rules after', startMs)
+      await untilServiceLeadsTo('web-a', 'web-b')
+      tell('the Service leads to its pods at their new addresses after', startMs)
+      // The cloud still has the old ones, and cannot have been told of others.
+      const old = await addressesInCloud()
+      expect(old).toHaveLength(2)
+      for (const address of old) expect(await rulesLeadTo(address), address).toBe(false)
       const again = ['ADDED kube-root-ca.crt', 'ADDED settings zero']
       await vi.waitFor(async () => expect(await followed()).toEqual([...before, ...again]), PATIENCE)
       tell('a pod lists and watches after', startMs)
@@ -215,6 +242,16 @@ describeReal(
       const all = [...before, ...missed, ...replaced, 'ADDED afterwards one']
       await vi.waitFor(async () => expect(await followed()).toEqual(all), PATIENCE)
       expect(await complaints()).toEqual([])
+    })
+
+    it('its Service never stops to lead to its pods while the cloud learns of their new addresses', async () => {
+      await untilServiceLeadsTo('web-a', 'web-b')
+      await vi.waitFor(async () => {
+        const told = await addressesInCloud()
+        expect(told).toHaveLength(2)
+        for (const address of told) expect(await rulesLeadTo(address), address).toBe(true)
+      }, PATIENCE)
+      await untilServiceLeadsTo('web-a', 'web-b')
     })
   },
   ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl', 'kubelet'],

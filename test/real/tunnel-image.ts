@@ -11,7 +11,7 @@ export const TOOLBOX_IMAGE = 'docker.io/causeway-test/toolbox:1'
 
 export type BuiltImage = { readonly archive: string; remove(): void } | { readonly missing: string }
 
-const tools = ['cat', 'env', 'fail', 'main', 'pause', 'sum', 'tar', 'test', 'tty']
+const tools = ['cat', 'env', 'fail', 'host', 'main', 'pause', 'sum', 'tar', 'test', 'tty']
 const sources = fileURLToPath(new URL('tunnel-toolbox', import.meta.url))
 
 /** An archive for `ctr images import`, or why there is none. */

@@ -21,6 +21,7 @@ var tools = map[string]func([]string) error{
 	"cat":   cat,
 	"env":   environment,
 	"fail":  func([]string) error { os.Exit(7); return nil },
+	"host":  host,
 	"main":  serve,
 	"pause": pause,
 	"sum":   sum,
@@ -70,6 +71,19 @@ func serve(args []string) error {
 		hash := sha256.New()
 		size, _ := io.Copy(hash, r.Body)
 		fmt.Fprintf(w, "%d bytes %x", size, hash.Sum(nil))
+	}))
+	return pause(nil)
+}
+
+// host answers HTTP on the port it is given, on all addresses, with the name of its machine.
+func host(args []string) error {
+	name, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	go http.ListenAndServe(":"+args[0], http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close")
+		fmt.Fprintln(w, name)
 	}))
 	return pause(nil)
 }
