@@ -41,6 +41,20 @@ describe('the table of folders', () => {
   })
 })
 
+describe('the page of the architecture', () => {
+  it.each(['apiserver', 'hub', 'edge'])('names every file that puts %s together', (role) => {
+    const files = readdirSync(`${root}src/${role}`).filter((name) => /^compose.*(?<!\.test)\.ts$/.test(name))
+    expect(files.length).toBeGreaterThan(1)
+    expect(files.filter((name) => !page.includes(`${name}\``))).toEqual([])
+  })
+
+  it('has every folder of src/kube in its picture', () => {
+    const section = page.slice(page.indexOf('## The Kubernetes wire'), page.indexOf('## The API server'))
+    const names = foldersOf('src/kube').map((folder) => folder.slice('src/kube/'.length))
+    expect(names.filter((name) => !section.includes(` ${name}/`))).toEqual([])
+  })
+})
+
 describe('the pages about the house', () => {
   it.each(['docs/architecture.md', 'docs/security.md', 'CONTRIBUTING.md'])('%s names only what is there', (name) => {
     const text = readFileSync(`${root}${name}`, 'utf8')
