@@ -187,7 +187,7 @@ export const ACCOUNT_ATTACKS: readonly Attack[] = [
     metadata: { name: 'new', annotations: { 'kubernetes.io/service-account.name': 'other' } },
     type: 'kubernetes.io/service-account-token',
   }),
-  ...subresourceNames.map((door) => read(`${TEAM}/pods/any/${door}`)),
+  ...subresourceNames.map((subresource) => read(`${TEAM}/pods/any/${subresource}`)),
   read('/api/v1/nodes/edge-1/proxy/pods'),
   create('reviews a token', '/apis/authentication.k8s.io/v1/tokenreviews', { spec: { token: 'x' } }),
   create('reviews the rights of others', '/apis/authorization.k8s.io/v1/subjectaccessreviews', review),

@@ -1,4 +1,4 @@
-/** What a node tries to read: the pods, secrets and other objects of other nodes, directly or through another door. */
+/** What a node tries to read: the pods, secrets and other objects of other nodes, directly or through another resource. */
 import type { Attack } from './node-attack.ts'
 
 const team = '/api/v1/namespaces/team'
@@ -52,7 +52,7 @@ export const readAttacks: readonly Attack[] = [
     'ephemeralcontainers',
     'resize',
     'scale',
-  ].flatMap((door) => [read(`${team}/pods/theirs/${door}`), read(`${team}/pods/mine/${door}`)]),
+  ].flatMap((subresource) => [read(`${team}/pods/theirs/${subresource}`), read(`${team}/pods/mine/${subresource}`)]),
   read(`${team}/pods/theirs/exec?command=ls`, false, 'POST'),
   read('/api/v1/nodes/edge-2/proxy/pods'),
   read('/api/v1/nodes/edge-1/proxy/pods'),

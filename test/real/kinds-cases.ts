@@ -1042,7 +1042,7 @@ export const updateCases: readonly UpdateCase[] = [
     created: pod('u-mirror', {}),
     change: set('metadata.annotations', { 'kubernetes.io/config.mirror': 'x' }),
   },
-  { what: 'status through the main door', created: pod('u-status', {}), change: set('status.phase', 'Running') },
+  { what: 'status with the object itself', created: pod('u-status', {}), change: set('status.phase', 'Running') },
   {
     what: 'status',
     created: pod('u-real-status', {}),

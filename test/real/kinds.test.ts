@@ -98,8 +98,8 @@ describeReal('kinds against kube-apiserver', () => {
       expect(old.kind, printJson(old)).toBe(created.kind)
       const given = structuredClone(withoutManagers(old))
       change(given)
-      const door = subresource === undefined ? path : `${path}/${subresource}`
-      const answer = withoutManagers(await call('PUT', `${door}?dryRun=All`, given))
+      const writtenPath = subresource === undefined ? path : `${path}/${subresource}`
+      const answer = withoutManagers(await call('PUT', `${writtenPath}?dryRun=All`, given))
       const sample = { what: `${created.kind} ${subresource ?? ''}: ${what}`, old: withoutManagers(old), given, answer }
       samples.push(subresource === undefined ? sample : { ...sample, subresource })
     }

@@ -78,9 +78,9 @@ const path = fc
     subresource: fc.option(subresource, { nil: undefined, freq: 1 }),
     end: mostly([''], ['/', '//', '/more', '/..', '%00']),
   })
-  .map(({ root, verb, slash, namespace: space, resource: kind, name: object, subresource: door, end }) => {
+  .map(({ root, verb, slash, namespace: space, resource: kind, name: object, subresource: part, end }) => {
     const scope = space === undefined ? '' : `/namespaces/${space}`
-    const steps = [kind, ...(object === undefined ? [] : [object, ...(door === undefined ? [] : [door])])]
+    const steps = [kind, ...(object === undefined ? [] : [object, ...(part === undefined ? [] : [part])])]
     return `${root}${verb}${scope}${slash}${steps.join('/')}${end}`
   })
 

@@ -465,11 +465,11 @@ describeReal('subresources', () => {
     await preparePod('lost', { containers: [container, { name: 'second', image: 'i' }] })
     await preparePod('alone')
     const service = named('v1', 'Service', 'svc', { spec: { clusterIP: 'None', ports: [{ name: 'web', port: 80 }] } })
-    for (const door of ['exec', 'attach']) {
-      await both('GET', `${namespace}/pods/lost/${door}?command=ls`)
-      await both('POST', `${namespace}/pods/lost/${door}?command=ls&container=x`)
-      await both('GET', `${namespace}/pods/alone/${door}?command=ls`)
-      await both('GET', `${namespace}/pods/none/${door}?command=ls`)
+    for (const subresource of ['exec', 'attach']) {
+      await both('GET', `${namespace}/pods/lost/${subresource}?command=ls`)
+      await both('POST', `${namespace}/pods/lost/${subresource}?command=ls&container=x`)
+      await both('GET', `${namespace}/pods/alone/${subresource}?command=ls`)
+      await both('GET', `${namespace}/pods/none/${subresource}?command=ls`)
     }
     await both('GET', `${namespace}/pods/alone/log`)
     await both('GET', `${namespace}/pods/lost/log`)
@@ -494,8 +494,10 @@ describeReal('subresources', () => {
   })
 
   it('asks for the right to create before a GET opens a stream', async () => {
-    const doors = ['exec', 'attach', 'portforward', 'log']
-    const role = { rules: [{ apiGroups: [''], resources: doors.map((door) => `pods/${door}`), verbs: ['get'] }] }
+    const subresources = ['exec', 'attach', 'portforward', 'log']
+    const role = {
+      rules: [{ apiGroups: [''], resources: subresources.map((subresource) => `pods/${subresource}`), verbs: ['get'] }],
+    }
     const subjects = [{ kind: 'User', name: 'reader', apiGroup: 'rbac.authorization.k8s.io' }]
     const roleRef = { kind: 'Role', name: 'reader', apiGroup: 'rbac.authorization.k8s.io' }
     const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/sub'
@@ -508,8 +510,8 @@ describeReal('subresources', () => {
     const readLog = (server: Server): Promise<Response> =>
       send(server, 'GET', `${namespace}/pods/alone/log`, { as: 'reader' })
     for (const server of servers) await expect.poll(async () => (await readLog(server)).status).not.toBe(403)
-    for (const door of doors) {
-      await both('GET', `${namespace}/pods/alone/${door}`, { as: 'reader' })
+    for (const subresource of subresources) {
+      await both('GET', `${namespace}/pods/alone/${subresource}`, { as: 'reader' })
     }
   })
 

@@ -56,7 +56,7 @@ export interface Twins {
   stop(): Promise<void>
 }
 
-interface Door {
+interface Peer {
   readonly url: URL
   readonly agent: Agent
 }
@@ -67,8 +67,8 @@ export async function startTwins(callers: readonly Caller[]): Promise<Twins> {
   )
   const plane = await startControlPlane({ staticTokens: lines, checksServiceAccounts: true })
   const ours = await startOurs(await readFile(join(plane.directory, 'tokens.csv'), 'utf8'))
-  const doors: Record<TwinName, Door> = { real: doorTo(plane.server), ours: doorTo(ours.url) }
-  const ask: Twins['ask'] = (twin, asked) => send(doors[twin], asked, plane.adminToken)
+  const peers: Record<TwinName, Peer> = { real: peerAt(plane.server), ours: peerAt(ours.url) }
+  const ask: Twins['ask'] = (twin, asked) => send(peers[twin], asked, plane.adminToken)
   const askBoth: Twins['askBoth'] = async (asked) => {
     const [real, own] = await Promise.all([ask('real', asked), ask('ours', asked)])
     return { real, ours: own }
@@ -85,7 +85,7 @@ export async function startTwins(callers: readonly Caller[]): Promise<Twins> {
       return { real: real ?? {}, ours: own ?? {} }
     },
     stop: async () => {
-      for (const { agent } of Object.values(doors)) agent.destroy()
+      for (const { agent } of Object.values(peers)) agent.destroy()
       await ours.stop()
       await plane.stop()
     },
@@ -97,7 +97,7 @@ function tokenOf(caller: string): string {
   return `token-of-${caller.replaceAll(/[^a-z0-9]/g, '-')}`
 }
 
-function doorTo(url: string): Door {
+function peerAt(url: string): Peer {
   return {
     url: new URL(url),
     agent: new Agent({ keepAlive: true, maxSockets: maxConnections, rejectUnauthorized: false }),
@@ -133,7 +133,7 @@ async function startOurs(csv: string): Promise<{ url: string; stop(): Promise<vo
   }
 }
 
-function send({ url, agent }: Door, asked: Asked, adminToken: string): Promise<Answered> {
+function send({ url, agent }: Peer, asked: Asked, adminToken: string): Promise<Answered> {
   const { method, target, by, headers = [], body, type = 'application/json' } = asked
   const bytes = body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
   const given = [

@@ -1,4 +1,4 @@
-/** A hub's front door on loopback before a cluster in memory, and clients that come to it over real TLS. */
+/** A hub's port on loopback before a cluster in memory, and clients that come to it over real TLS. */
 import { once } from 'node:events'
 import { connect as connectHttp2, constants } from 'node:http2'
 import { request as httpsRequest } from 'node:https'

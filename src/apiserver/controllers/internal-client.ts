@@ -1,5 +1,5 @@
 /**
- * How the server's own controllers read and write objects: from the collections, and through the same doors as requests,
+ * How the server's own controllers read and write objects: from the collections, and the same way as requests,
  * so that defaults, checks and admission hold for them too.
  */
 import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'

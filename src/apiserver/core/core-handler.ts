@@ -45,16 +45,16 @@ export class CoreHandler {
     checkPlace(row, info)
     if (await this.#parts.special(context, info)) return true
     const resource = storedResource(info.apiGroup, info.apiVersion, info.resource)
-    // A door that the resource does not have is a path that nobody owns.
-    if (resource === undefined || !hasDoor(resource, info.subresource)) return false
+    // A subresource that the resource does not have is a path that nobody owns.
+    if (resource === undefined || !hasSubresource(resource, info.subresource)) return false
     this.#checkVerb(resource, info)
     await this.#dispatch(context, info, resource)
     return true
   }
 
   #checkVerb(resource: Resource, { verb, subresource }: ResourceRequest): void {
-    const door = resource.row.subresources?.find(({ name }) => name === subresource) ?? resource.row
-    if (!door.verbs.includes(verb)) throw methodNotAllowed()
+    const offered = resource.row.subresources?.find(({ name }) => name === subresource) ?? resource.row
+    if (!offered.verbs.includes(verb)) throw methodNotAllowed()
   }
 
   async #dispatch(context: RequestContext, info: ResourceRequest, resource: Resource): Promise<void> {
@@ -125,6 +125,6 @@ export class CoreHandler {
   }
 }
 
-function hasDoor({ row }: Resource, subresource: string): boolean {
+function hasSubresource({ row }: Resource, subresource: string): boolean {
   return subresource === '' || row.subresources?.some(({ name }) => name === subresource) === true
 }

@@ -42,7 +42,7 @@ const anyRead: Methods = ['GET', 'HEAD']
 /** In the spelling of discovery; a watch is a GET too, but has its own paths. */
 const collectionMethods: Readonly<Record<string, string>> = { list: 'GET', create: 'POST', deletecollection: 'DELETE' }
 const itemMethods: Readonly<Record<string, string>> = { get: 'GET', update: 'PUT', patch: 'PATCH', delete: 'DELETE' }
-const doorMethods = { ...itemMethods, create: 'POST' }
+const subresourceMethods = { ...itemMethods, create: 'POST' }
 
 function resourceOffer(info: ResourceRequest): Offer {
   const { apiGroup, apiVersion } = info
@@ -57,7 +57,7 @@ function resourceOffer(info: ResourceRequest): Offer {
   if (isWatch) return subresource === undefined && row.verbs.includes('watch') ? readOnly : none
   if (isWhole) return row.verbs.includes('list') ? readOnly : none
   if (name === undefined) return pick(row.verbs, collectionMethods)
-  return subresource === undefined ? pick(row.verbs, itemMethods) : doorOffer(row, subresource, rest)
+  return subresource === undefined ? pick(row.verbs, itemMethods) : subresourceOffer(row, subresource, rest)
 }
 
 interface Served {
@@ -85,10 +85,10 @@ function servesGroup(group: string): boolean {
 }
 
 /** What is proxied has paths and methods of its own. */
-function doorOffer({ subresources = [] }: ResourceRow, name: string, rest: readonly string[]): Methods {
-  const door = subresources.find((each) => each.name === name)
-  if (door === undefined || (rest.length > 0 && name !== 'proxy')) return none
-  const methods = pick(door.verbs, doorMethods)
+function subresourceOffer({ subresources = [] }: ResourceRow, name: string, rest: readonly string[]): Methods {
+  const subresource = subresources.find((each) => each.name === name)
+  if (subresource === undefined || (rest.length > 0 && name !== 'proxy')) return none
+  const methods = pick(subresource.verbs, subresourceMethods)
   return name === 'proxy' ? [...methods, 'HEAD', 'OPTIONS'] : methods
 }
 

@@ -31,7 +31,7 @@ describe('grace of deleted pods', () => {
 })
 
 describe('the life of a status', () => {
-  it('belongs to its own door, for kinds without rules too', () => {
+  it('belongs to its own subresource, for kinds without rules too', () => {
     const strategy = strategyOf('networking.k8s.io/v1', 'ServiceCIDR')
     const stored: KubeObject = {
       metadata: { name: 'x', labels: { a: 'b' } },
@@ -39,11 +39,11 @@ describe('the life of a status', () => {
       status: { old: true },
     }
     const given: KubeObject = { metadata: { name: 'x', labels: {} }, spec: { cidrs: ['b'] }, status: { old: false } }
-    const [byMainDoor, byStatusDoor] = [structuredClone(given), structuredClone(given)]
-    strategy.prepareForUpdate?.(byMainDoor, stored, context())
-    strategy.prepareForStatusUpdate?.(byStatusDoor, stored, context('status'))
-    expect(byMainDoor).toEqual({ ...given, status: stored['status'] })
-    expect(byStatusDoor).toEqual({ ...given, metadata: stored.metadata, spec: stored['spec'] })
+    const [asObject, asStatus] = [structuredClone(given), structuredClone(given)]
+    strategy.prepareForUpdate?.(asObject, stored, context())
+    strategy.prepareForStatusUpdate?.(asStatus, stored, context('status'))
+    expect(asObject).toEqual({ ...given, status: stored['status'] })
+    expect(asStatus).toEqual({ ...given, metadata: stored.metadata, spec: stored['spec'] })
   })
 
   it('is not taken from a client that creates', () => {

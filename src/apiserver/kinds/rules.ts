@@ -31,7 +31,7 @@ export interface KindRules {
   readonly keepsStatusOnCreate?: boolean
   readonly statusMetadata?: StatusMetadata
   /** A subresource besides `status` through which the status is written; the kind itself then keeps the rest. */
-  readonly statusDoor?: string
+  readonly statusSubresource?: string
   readonly allowsUnconditionalUpdate?: boolean
   readonly allowsCreateOnUpdate?: boolean
   /** Fields whose change makes a new generation, such as `spec` or `metadata.annotations`. */
@@ -69,7 +69,7 @@ function preparation(rules: KindRules, place: KindPlace): KindStrategy {
       rules.prepareForCreate?.(object, context)
     },
     prepareForUpdate(object, old, context) {
-      const writesStatus = context.subresource !== '' && context.subresource === rules.statusDoor
+      const writesStatus = context.subresource !== '' && context.subresource === rules.statusSubresource
       if (place.hasStatus && !writesStatus) copyField(object, old, 'status')
       rules.prepareForUpdate?.(object, old, context)
     },

@@ -35,7 +35,7 @@ export interface KindStrategy {
   prepareForCreate?(object: KubeObject, context: WriteContext): void
   /**
    * Before an update of the object itself or through a subresource other than `status`, which the context names: keeps
-   * from `old` what this door may not change, such as the status.
+   * from `old` what may not be changed this way, such as the status.
    */
   prepareForUpdate?(object: KubeObject, old: KubeObject, context: WriteContext): void
   /** Before an update of the status: keeps everything else from `old`. */

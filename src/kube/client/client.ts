@@ -1,5 +1,5 @@
 /**
- * One API server, one identity. `resource` is the everyday door; `fetch` reads any path into memory, `raw` streams it
+ * One API server, one identity. `resource` is the everyday way; `fetch` reads any path into memory, `raw` streams it
  * and `upgrade` turns it into a byte stream. Only `fetch`, and with it `resource`, waits and tries again, and only when
  * the server asked for it.
  */

@@ -1,5 +1,5 @@
 /**
- * The one door to the patch engines: bytes or a value in, the patched object out. What comes out is plain JSON and not
+ * The one way to the patch engines: bytes or a value in, the patched object out. What comes out is plain JSON and not
  * yet an object of the kind: unknown fields, nulls and wrong types are for the decoder that reads every other body.
  */
 

@@ -20,7 +20,7 @@ async function joined(world: HubWorld): Promise<ClientPair> {
   }
 }
 
-describe('an edge at the door of a hub', () => {
+describe('an edge at the port of a hub', () => {
   it('fetches the CAs, and sees the clock of the hub', async () => {
     const { port, clock, cluster } = await startHub()
     const { pem, hubTimeMs } = await fetchUnverifiedCa({ hubs: parseHubUrls([`https://127.0.0.1:${port}`]), clock })

@@ -1,6 +1,6 @@
 /**
  * Objects in the states that users look for in a table: running and crashing pods, finished jobs, bound claims, nodes
- * with roles. Status is written through its own door after the create, as a kubelet or a controller would.
+ * with roles. Status is written as its own subresource after the create, as a kubelet or a controller would.
  */
 
 import { autoscalerFixtures } from './autoscalers.ts'

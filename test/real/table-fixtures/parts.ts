@@ -3,7 +3,7 @@ import type { KubeObject } from '../../../src/kube/objects.ts'
 
 export interface TableFixture {
   readonly object: KubeObject
-  /** Merged into the status of a certificate request, through the door of its approvers. */
+  /** Merged into the status of a certificate request, by the subresource of its approvers. */
   readonly approval?: object
   /** Merged into the status. */
   readonly status?: object

@@ -16,7 +16,7 @@ import { describeStandard, type Policy, policyOf, type Standard, sameStandard, s
 import { type Breach, type Subject, subjectOf } from './subject.ts'
 
 /** Through these a pod does not get other containers. */
-const harmlessDoors = ['exec', 'attach', 'binding', 'eviction', 'log', 'portforward', 'proxy', 'status']
+const harmlessSubresources = ['exec', 'attach', 'binding', 'eviction', 'log', 'portforward', 'proxy', 'status']
 
 /** Where resources keep the template of their pods. */
 const templates: Readonly<Record<string, readonly string[]>> = {
@@ -78,7 +78,7 @@ export class PodSecurity implements AdmissionPlugin {
   }
 
   #checkPod(request: AdmissionRequest, pod: Fields): void {
-    if (harmlessDoors.includes(request.subresource)) return
+    if (harmlessSubresources.includes(request.subresource)) return
     const policy = this.#policyOf(request.namespace)
     if (request.old !== undefined && !changesImages(pod, request.old)) return
     const subject = subjectOf(pod)

@@ -36,7 +36,7 @@ export function describeStandard({ level, minor }: Standard): string {
 }
 
 /**
- * A policy comes of any labels, with the errors they contain. A mistake never opens a door: `enforce` becomes as strict as
+ * A policy comes of any labels, with the errors they contain. A mistake never lets anybody through: `enforce` becomes as strict as
  * can be. The other modes refuse nothing, so a mistake there switches them off.
  */
 export function policyOf(labels: Readonly<Record<string, string>>): { policy: Policy; errors: FieldError[] } {

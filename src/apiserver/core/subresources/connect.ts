@@ -89,8 +89,8 @@ function checkLogOptions(query: RequestQuery, podName: string): void {
 
 function kubeletPath(pod: KubeObject, { namespace, name, subresource }: ResourceRequest, container: string): string {
   if (subresource === 'portforward') return `/portForward/${namespace}/${name}`
-  const door = subresource === 'log' ? 'containerLogs' : subresource
-  return `/${door}/${namespace}/${name}/${containerOf(pod, container)}`
+  const word = subresource === 'log' ? 'containerLogs' : subresource
+  return `/${word}/${namespace}/${name}/${containerOf(pod, container)}`
 }
 
 /** The container that is meant; only a pod with one container may leave it open. */

@@ -217,8 +217,8 @@ describe('Subresources', () => {
       ...everything,
       authorize: ({ verb }) => (verb === 'get' ? ALLOWED : NO_OPINION),
     }
-    for (const door of ['exec', 'attach', 'portforward']) {
-      const [code] = await failure(ask('GET', `${pods}/p/${door}`, undefined, reads))
+    for (const subresource of ['exec', 'attach', 'portforward']) {
+      const [code] = await failure(ask('GET', `${pods}/p/${subresource}`, undefined, reads))
       expect(code).toBe(403)
     }
     expect(connections).toEqual([])

@@ -1,7 +1,7 @@
 /**
  * Subresources with a life of their own, and the two resources that keep nothing but work on others. What is only another
- * door to the object itself (`status`, `finalize`, `approval`, `ephemeralcontainers`, `resize`) is left to the ordinary
- * writes, which tell the kind's strategy through which door they came. The tokens of ServiceAccounts are in `token.ts`,
+ * way to the object itself (`status`, `finalize`, `approval`, `ephemeralcontainers`, `resize`) is left to the ordinary
+ * writes, which tell the kind's strategy which of them they came by. The tokens of ServiceAccounts are in `token.ts`,
  * because they are signed and never stored.
  */
 import type { ResourceRequest } from '../../../kube/request-info.ts'
@@ -23,7 +23,7 @@ type Serve = (
 ) => Promise<void>
 
 /** By resource and subresource; all of them stand in core, except for the scales of `apps`. */
-const doors: ReadonlyMap<string, Serve> = new Map<string, Serve>([
+const serversOf: ReadonlyMap<string, Serve> = new Map<string, Serve>([
   ['deployments/scale', serveScale],
   ['replicasets/scale', serveScale],
   ['statefulsets/scale', serveScale],
@@ -65,7 +65,7 @@ export class Subresources {
       await serveBinding(this.#parts, context, info)
       return true
     }
-    const serve = doors.get(`${info.resource}/${info.subresource}`)
+    const serve = serversOf.get(`${info.resource}/${info.subresource}`)
     const resource = serve && storedResource(info.apiGroup, info.apiVersion, info.resource)
     const row = resource?.row.subresources?.find(({ name }) => name === info.subresource)
     if (serve === undefined || resource === undefined || row === undefined) return false

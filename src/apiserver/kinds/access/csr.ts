@@ -31,7 +31,7 @@ export const CSR_RULES: KindRules = {
   name: () => [],
   checksMetadataAgain: true,
   prepareForCreate: recordRequester,
-  statusDoor: 'approval',
+  statusSubresource: 'approval',
   prepareForUpdate(csr, old, context) {
     copyField(csr, old, 'spec')
     if (context.subresource !== 'approval') return
