@@ -29,7 +29,7 @@ export type FeedWork =
   | { readonly kind: 'drop' }
 
 export interface RecordName {
-  readonly bucket: string
+  readonly shelf: string
   readonly key: string
 }
 
@@ -90,8 +90,8 @@ export class ChangeQueue {
   }
 
   /** Its value is looked up when it is written. */
-  record(bucket: string, key: string): void {
-    this.#records.set(JSON.stringify([bucket, key]), { bucket, key })
+  record(shelf: string, key: string): void {
+    this.#records.set(JSON.stringify([shelf, key]), { shelf, key })
   }
 
   /** All of it; the queue is empty then. */

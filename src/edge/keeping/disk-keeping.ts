@@ -15,7 +15,7 @@ import type { FeedState, Keeping, KeepingStatus, KeptEntry, KeptHead, LoadedFeed
 import type { UnkeptReason } from './kept-image.ts'
 import { KeyRing } from './key-ring.ts'
 import { openTreeWriter } from './lmdb/tree-writer.ts'
-import { RecordShelf } from './record-shelf.ts'
+import { RecordShelves } from './record-shelves.ts'
 import { ReplicaFiles } from './replica-files.ts'
 import { ReplicaLoad } from './replica-load.ts'
 import { UnkeptFeeds } from './unkept-feeds.ts'
@@ -54,7 +54,7 @@ export class DiskKeeping implements Keeping {
   readonly #load: ReplicaLoad
   readonly #backoff: Backoff
   readonly #queue = new ChangeQueue()
-  readonly #shelf = new RecordShelf()
+  readonly #shelves = new RecordShelves()
   readonly #unkept: UnkeptFeeds
   readonly #sources: WorkSources
   /** The feeds that were loaded or told of, kept or not. */
@@ -76,11 +76,18 @@ export class DiskKeeping implements Keeping {
     this.#options = options
     this.#files = new ReplicaFiles(dataDir)
     this.#keys = new KeyRing({ ownFile: this.#files.keyFile, outsideFile: keyFile, random })
-    this.#load = new ReplicaLoad({ files: this.#files, keys: this.#keys, shelf: this.#shelf, clock, logger, metrics })
+    this.#load = new ReplicaLoad({
+      files: this.#files,
+      keys: this.#keys,
+      shelves: this.#shelves,
+      clock,
+      logger,
+      metrics,
+    })
     this.#unkept = new UnkeptFeeds(logger, metrics)
     this.#sources = {
       logger,
-      shelf: this.#shelf,
+      shelves: this.#shelves,
       unkept: this.#unkept,
       presentFeed: (key) => options.presentFeed(key),
     }
@@ -92,7 +99,7 @@ export class DiskKeeping implements Keeping {
       isOn: this.#failure === undefined,
       problem: this.#failure ?? this.#keys.problem ?? this.#unkept.problem,
       ...this.#onDisk,
-      records: this.#shelf.size,
+      records: this.#shelves.size,
       quarantined: this.#load.quarantined,
       lastFlushMs: this.#lastFlushMs,
     }
@@ -133,19 +140,19 @@ export class DiskKeeping implements Keeping {
     this.#said()
   }
 
-  putRecord(bucket: string, key: string, value: Uint8Array, { secret }: Secrecy): void {
-    const refusal: UnkeptReason | undefined = this.#shelf.put(bucket, key, { value, secret })
-    if (refusal !== undefined) this.#unkept.record(bucket, refusal)
+  putRecord(shelf: string, key: string, value: Uint8Array, { secret }: Secrecy): void {
+    const refusal: UnkeptReason | undefined = this.#shelves.put(shelf, key, { value, secret })
+    if (refusal !== undefined) this.#unkept.record(shelf, refusal)
     // One that is too long for a row was never in one.
-    if (refusal !== 'long-name') this.#recordChanged(bucket, key)
+    if (refusal !== 'long-name') this.#recordChanged(shelf, key)
   }
 
-  deleteRecord(bucket: string, key: string): void {
-    if (this.#shelf.delete(bucket, key)) this.#recordChanged(bucket, key)
+  deleteRecord(shelf: string, key: string): void {
+    if (this.#shelves.delete(shelf, key)) this.#recordChanged(shelf, key)
   }
 
-  records(bucket: string): ReadonlyMap<string, Uint8Array> {
-    return this.#shelf.values(bucket)
+  records(shelf: string): ReadonlyMap<string, Uint8Array> {
+    return this.#shelves.values(shelf)
   }
 
   async flushed(): Promise<void> {
@@ -183,8 +190,8 @@ export class DiskKeeping implements Keeping {
     if (bytes > 0 || this.#hasNews) this.#schedule(FLUSH_DELAY_MS)
   }
 
-  #recordChanged(bucket: string, key: string): void {
-    if (this.#file !== undefined) this.#queue.record(bucket, key)
+  #recordChanged(shelf: string, key: string): void {
+    if (this.#file !== undefined) this.#queue.record(shelf, key)
     this.#said()
   }
 
@@ -242,7 +249,7 @@ export class DiskKeeping implements Keeping {
     const file = await WrittenFile.begin({ files: this.#files, clock, openWriter, onTransaction }, this.#keys.box)
     this.#file = file
     for (const key of this.#known) this.#queue.whole(key)
-    for (const { bucket, key } of this.#shelf.names()) this.#queue.record(bucket, key)
+    for (const { shelf, key } of this.#shelves.names()) this.#queue.record(shelf, key)
     if (this.#failure !== undefined) this.#options.logger.info('the replica is kept on disk again')
     this.#failure = undefined
     return file
@@ -278,7 +285,7 @@ export class DiskKeeping implements Keeping {
 
   async #eraseAll(): Promise<void> {
     this.#known.clear()
-    this.#shelf.clear()
+    this.#shelves.clear()
     this.#unkept.clear()
     this.#hasNews = false
     await this.#giveUpFile()

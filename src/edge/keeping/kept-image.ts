@@ -109,10 +109,10 @@ export class KeptImage {
   }
 
   /** Throws UnkeptError. */
-  record(bucket: string, key: string, record: KeptRecord | undefined): RowStep {
-    const rowKey = recordRowKey(bucket, key)
+  record(shelf: string, key: string, record: KeptRecord | undefined): RowStep {
+    const rowKey = recordRowKey(shelf, key)
     if (record === undefined) return { key: rowKey, value: undefined, mayPause: true }
-    const value = this.#encode(rowKey, [record.value], record.secret ? placeOf(bucket, key) : undefined)
+    const value = this.#encode(rowKey, [record.value], record.secret ? placeOf(shelf, key) : undefined)
     return { key: rowKey, value, mayPause: true }
   }
 

@@ -31,7 +31,7 @@ export interface KeptReaderOptions {
   readonly file: ReadableFile
   readonly box: SecretBox | undefined
   readonly clock: Clock
-  onRecord(bucket: string, key: string, record: KeptRecord): void
+  onRecord(shelf: string, key: string, record: KeptRecord): void
 }
 
 /** A feed whose entries are being read. */
@@ -92,7 +92,7 @@ export class KeptReader {
   }
 
   #placeOf(key: RowKey): string {
-    if (key.kind === 'record') return placeOf(key.bucket, key.key)
+    if (key.kind === 'record') return placeOf(key.shelf, key.key)
     return key.kind === 'entry' ? placeOf(this.#gathering?.row.key ?? '', key.key) : ''
   }
 
@@ -102,7 +102,7 @@ export class KeptReader {
         if (content.toString() !== KEPT_FORMAT) this.faults.foreignFormat = content.toString()
         return true
       case 'record':
-        this.#options.onRecord(key.bucket, key.key, { value: content, secret: isSealed(value) })
+        this.#options.onRecord(key.shelf, key.key, { value: content, secret: isSealed(value) })
         return true
       case 'head':
         return this.#acceptHead(key.feed, decodeHead(content))

@@ -1,5 +1,5 @@
 /**
- * What can be kept: feeds, each a collection of objects with a head, and records, single values in named buckets. To the
+ * What can be kept: feeds, each a collection of objects with a head, and records, single values in named shelves. To the
  * keeping they are keys and bytes.
  */
 
@@ -37,7 +37,7 @@ export interface LoadedFeed {
   readonly isComplete: boolean
 }
 
-/** A value of a bucket. */
+/** A value of a shelf. */
 export interface KeptRecord {
   readonly value: Uint8Array
   readonly secret: boolean
@@ -75,9 +75,9 @@ export interface Keeping {
   /** The head and some entries, at once. Of a feed that was never replaced here the present state is asked for. */
   changeFeed(key: string, head: KeptHead, puts: Iterable<KeptEntry>, deletes: Iterable<string>, secrecy: Secrecy): void
   dropFeed(key: string): void
-  putRecord(bucket: string, key: string, value: Uint8Array, secrecy: Secrecy): void
-  deleteRecord(bucket: string, key: string): void
-  records(bucket: string): ReadonlyMap<string, Uint8Array>
+  putRecord(shelf: string, key: string, value: Uint8Array, secrecy: Secrecy): void
+  deleteRecord(shelf: string, key: string): void
+  records(shelf: string): ReadonlyMap<string, Uint8Array>
   /** Forgets everything, on disk as well, the key included. Rejects with a FileError if the disk stands in the way. */
   erase(): Promise<void>
   /** Resolves when everything said so far is on disk, or keeping is off. */

@@ -7,14 +7,14 @@ import type { LoadedFeed } from './kept.ts'
 import { KeptReader, type KeptReaderOptions, type ReadFaults } from './kept-reader.ts'
 import type { KeyRing } from './key-ring.ts'
 import { openReadableFile, type ReadableFile } from './lmdb/file-reader.ts'
-import type { RecordShelf } from './record-shelf.ts'
+import type { RecordShelves } from './record-shelves.ts'
 import type { ReplicaFiles } from './replica-files.ts'
 
 export interface ReplicaLoadOptions {
   readonly files: ReplicaFiles
   readonly keys: KeyRing
   /** Takes the records. */
-  readonly shelf: RecordShelf
+  readonly shelves: RecordShelves
   readonly clock: Clock
   readonly logger: Logger
   readonly metrics: KeepingMetrics
@@ -98,10 +98,10 @@ export class ReplicaLoad {
   }
 
   async *#readFile(file: ReadableFile): AsyncGenerator<LoadedFeed> {
-    const { keys, clock, shelf } = this.#options
-    const onRecord: KeptReaderOptions['onRecord'] = (bucket, key, record) => {
+    const { keys, clock, shelves } = this.#options
+    const onRecord: KeptReaderOptions['onRecord'] = (shelf, key, record) => {
       // What was told meanwhile is newer, and after an erasing nothing of this is wanted.
-      if (!this.#isEnded && shelf.get(bucket, key) === undefined) shelf.put(bucket, key, record)
+      if (!this.#isEnded && shelves.get(shelf, key) === undefined) shelves.put(shelf, key, record)
     }
     const reader = new KeptReader({ file, box: keys.box, clock, onRecord })
     for await (const feed of reader.feeds()) {

@@ -18,14 +18,14 @@ export const MAX_FEED_NUMBER = 4_294_967_295
 
 export type RowKey =
   | { readonly kind: 'format' }
-  | { readonly kind: 'record'; readonly bucket: string; readonly key: string }
+  | { readonly kind: 'record'; readonly shelf: string; readonly key: string }
   | { readonly kind: 'head'; readonly feed: number }
   | { readonly kind: 'entry'; readonly feed: number; readonly key: string }
 
 export const FORMAT_ROW_KEY = Buffer.from([FORMAT_KIND])
 
-export function recordRowKey(bucket: string, key: string): Buffer {
-  return Buffer.concat([Buffer.from([RECORD_KIND]), Buffer.from(`${bucket}\0${key}`)])
+export function recordRowKey(shelf: string, key: string): Buffer {
+  return Buffer.concat([Buffer.from([RECORD_KIND]), Buffer.from(`${shelf}\0${key}`)])
 }
 
 export function headRowKey(feed: number): Buffer {
@@ -36,7 +36,7 @@ export function entryRowKey(feed: number, key: string): Buffer {
   return numbered(ENTRY_KIND, feed, key)
 }
 
-/** Whether a name, or a bucket and a key together, is short enough for a row. */
+/** Whether a name, or a shelf and a key together, is short enough for a row. */
 export function fitsRowKey(...names: readonly string[]): boolean {
   return names.reduce((bytes, name) => bytes + Buffer.byteLength(name) + 1, 0) <= MAX_ROW_NAME_BYTES
 }
@@ -60,7 +60,7 @@ export function parseRowKey(bytes: Buffer): RowKey | undefined {
 
 function parseRecord(name: string): RowKey | undefined {
   const end = name.indexOf('\0')
-  return end < 0 ? undefined : { kind: 'record', bucket: name.slice(0, end), key: name.slice(end + 1) }
+  return end < 0 ? undefined : { kind: 'record', shelf: name.slice(0, end), key: name.slice(end + 1) }
 }
 
 function numbered(kind: number, feed: number, name: string): Buffer {

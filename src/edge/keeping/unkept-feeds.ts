@@ -1,4 +1,4 @@
-/** What cannot be kept though the disk is sound: told once for each feed, and for each bucket of records. */
+/** What cannot be kept though the disk is sound: told once for each feed, and for each shelf of records. */
 import type { Logger } from '../../telemetry/logger.ts'
 import type { KeepingMetrics } from './keeping-metrics.ts'
 import type { UnkeptReason } from './kept-image.ts'
@@ -16,7 +16,7 @@ export class UnkeptFeeds {
   readonly #logger: Logger
   readonly #metrics: KeepingMetrics
   readonly #feeds = new Map<string, UnkeptReason>()
-  readonly #buckets = new Map<string, UnkeptReason>()
+  readonly #shelves = new Map<string, UnkeptReason>()
 
   constructor(logger: Logger, metrics: KeepingMetrics) {
     this.#logger = logger
@@ -37,11 +37,11 @@ export class UnkeptFeeds {
     this.#logger.warn({ feed: shown(key), reason }, 'a feed is not kept on disk')
   }
 
-  record(bucket: string, reason: UnkeptReason): void {
+  record(shelf: string, reason: UnkeptReason): void {
     this.#metrics.unkept(reason)
-    if (this.#buckets.get(bucket) === reason) return
-    this.#buckets.set(bucket, reason)
-    this.#logger.warn({ bucket, reason }, 'a record is not kept on disk')
+    if (this.#shelves.get(shelf) === reason) return
+    this.#shelves.set(shelf, reason)
+    this.#logger.warn({ shelf, reason }, 'a record is not kept on disk')
   }
 
   /** The feed is kept now, or gone. */
@@ -51,7 +51,7 @@ export class UnkeptFeeds {
 
   clear(): void {
     this.#feeds.clear()
-    this.#buckets.clear()
+    this.#shelves.clear()
   }
 }
 

@@ -3,13 +3,13 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { ChangeQueue, FeedWork } from './change-queue.ts'
 import type { FeedState } from './kept.ts'
 import { type KeptImage, type RowStep, UnkeptError } from './kept-image.ts'
-import type { RecordShelf } from './record-shelf.ts'
+import type { RecordShelves } from './record-shelves.ts'
 import type { UnkeptFeeds } from './unkept-feeds.ts'
 import type { WrittenFile } from './written-file.ts'
 
 export interface WorkSources {
   readonly logger: Logger
-  readonly shelf: RecordShelf
+  readonly shelves: RecordShelves
   readonly unkept: UnkeptFeeds
   presentFeed(key: string): FeedState | undefined
 }
@@ -17,22 +17,22 @@ export interface WorkSources {
 /** Takes all that is in the queue now. */
 export async function writeWork(file: WrittenFile, queue: ChangeQueue, sources: WorkSources): Promise<void> {
   const { feeds, records } = queue.take()
-  for (const { bucket, key } of records) await writeRecord(file, bucket, key, sources)
+  for (const { shelf, key } of records) await writeRecord(file, shelf, key, sources)
   for (const [key, work] of feeds) await writeFeed(file, key, work, sources)
 }
 
 async function writeRecord(
   file: WrittenFile,
-  bucket: string,
+  shelf: string,
   key: string,
-  { shelf, unkept }: WorkSources,
+  { shelves, unkept }: WorkSources,
 ): Promise<void> {
   try {
-    await file.write([file.image.record(bucket, key, shelf.get(bucket, key))])
+    await file.write([file.image.record(shelf, key, shelves.get(shelf, key))])
   } catch (error) {
     if (!(error instanceof UnkeptError)) throw error
-    unkept.record(bucket, error.reason)
-    await file.write([file.image.record(bucket, key, undefined)])
+    unkept.record(shelf, error.reason)
+    await file.write([file.image.record(shelf, key, undefined)])
   }
 }
 

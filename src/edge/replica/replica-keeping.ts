@@ -23,11 +23,11 @@ import type { TokenAnswer, TokenAnswers } from './token-answers.ts'
 const secret = { secret: true }
 const plain = { secret: false }
 
-const verdictBucket = 'verdicts'
-const documentBucket = 'documents'
-const tokenBucket = 'tokens'
-const stateBucket = 'states'
-const refusedBucket = 'refused'
+const verdictShelf = 'verdicts'
+const documentShelf = 'documents'
+const tokenShelf = 'tokens'
+const stateShelf = 'states'
+const refusedShelf = 'refused'
 
 export interface ReplicaKeepingOptions {
   readonly keeping: Keeping
@@ -57,12 +57,12 @@ export class ReplicaKeeping {
   async restore({ feeds, verdicts, documents, tokens, policy }: Restored): Promise<void> {
     for await (const loaded of this.#keeping.load()) this.#restoreFeed(loaded, feeds, policy)
     if (policy.isOff) {
-      for (const bucket of [verdictBucket, documentBucket, tokenBucket]) this.#forgetBucket(bucket)
+      for (const shelf of [verdictShelf, documentShelf, tokenShelf]) this.#forgetShelf(shelf)
       return
     }
-    verdicts.restore(this.#read(verdictBucket, readVerdict))
-    documents.restore(this.#read(documentBucket, readDocument).map(([, document]) => document))
-    tokens.restore(this.#read(tokenBucket, readToken).map(([, answer]) => answer))
+    verdicts.restore(this.#read(verdictShelf, readVerdict))
+    documents.restore(this.#read(documentShelf, readDocument).map(([, document]) => document))
+    tokens.restore(this.#read(tokenShelf, readToken).map(([, answer]) => answer))
   }
 
   /** Nothing of it must be found here any more, by anybody; only that this node was refused, and why. */
@@ -77,20 +77,20 @@ export class ReplicaKeeping {
 
   /** Undefined: this node is taken again. */
   refused(refused: Refused | undefined): void {
-    if (refused === undefined) this.#keeping.deleteRecord(refusedBucket, refusedBucket)
-    else this.#keeping.putRecord(refusedBucket, refusedBucket, Buffer.from(JSON.stringify(refused)), plain)
+    if (refused === undefined) this.#keeping.deleteRecord(refusedShelf, refusedShelf)
+    else this.#keeping.putRecord(refusedShelf, refusedShelf, Buffer.from(JSON.stringify(refused)), plain)
   }
 
   get refusedBefore(): Refused | undefined {
-    return this.#read(refusedBucket, (value) => JSON.parse(value.toString('utf8')) as Refused)[0]?.[1]
+    return this.#read(refusedShelf, (value) => JSON.parse(value.toString('utf8')) as Refused)[0]?.[1]
   }
 
   /** A few bytes of somebody's own. */
   state(name: string): Kept {
     return {
-      load: () => Promise.resolve(this.#keeping.records(stateBucket).get(name)),
+      load: () => Promise.resolve(this.#keeping.records(stateShelf).get(name)),
       save: async (bytes) => {
-        this.#keeping.putRecord(stateBucket, name, bytes, secret)
+        this.#keeping.putRecord(stateShelf, name, bytes, secret)
         await this.#keeping.flushed()
       },
     }
@@ -118,18 +118,18 @@ export class ReplicaKeeping {
   }
 
   verdictChanged(key: string, verdict: Verdict | undefined): void {
-    if (verdict === undefined) this.#keeping.deleteRecord(verdictBucket, key)
-    else this.#keeping.putRecord(verdictBucket, key, Buffer.from(verdict), plain)
+    if (verdict === undefined) this.#keeping.deleteRecord(verdictShelf, key)
+    else this.#keeping.putRecord(verdictShelf, key, Buffer.from(verdict), plain)
   }
 
   documentChanged(key: string, document: KeptDocument | undefined): void {
-    if (document === undefined) this.#keeping.deleteRecord(documentBucket, key)
-    else this.#keeping.putRecord(documentBucket, key, writeDocument(document), plain)
+    if (document === undefined) this.#keeping.deleteRecord(documentShelf, key)
+    else this.#keeping.putRecord(documentShelf, key, writeDocument(document), plain)
   }
 
   tokenChanged(key: string, answer: TokenAnswer | undefined): void {
-    if (answer === undefined) this.#keeping.deleteRecord(tokenBucket, key)
-    else this.#keeping.putRecord(tokenBucket, key, writeToken(answer), secret)
+    if (answer === undefined) this.#keeping.deleteRecord(tokenShelf, key)
+    else this.#keeping.putRecord(tokenShelf, key, writeToken(answer), secret)
   }
 
   /** A feed of which something is lost is not what the API server had: it begins anew. */
@@ -150,19 +150,19 @@ export class ReplicaKeeping {
     }
   }
 
-  #forgetBucket(bucket: string): void {
-    for (const key of this.#keeping.records(bucket).keys()) this.#keeping.deleteRecord(bucket, key)
+  #forgetShelf(shelf: string): void {
+    for (const key of this.#keeping.records(shelf).keys()) this.#keeping.deleteRecord(shelf, key)
   }
 
   /** Of what cannot be read nothing is known. */
-  #read<T>(bucket: string, read: (value: Buffer) => T): [string, T][] {
+  #read<T>(shelf: string, read: (value: Buffer) => T): [string, T][] {
     const found: [string, T][] = []
-    for (const [key, value] of this.#keeping.records(bucket)) {
+    for (const [key, value] of this.#keeping.records(shelf)) {
       try {
         found.push([key, read(Buffer.from(value))])
       } catch (error) {
-        this.#keeping.deleteRecord(bucket, key)
-        this.#logger.warn({ err: error, bucket }, 'something kept cannot be read')
+        this.#keeping.deleteRecord(shelf, key)
+        this.#logger.warn({ err: error, shelf }, 'something kept cannot be read')
       }
     }
     return found

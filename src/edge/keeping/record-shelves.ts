@@ -7,8 +7,8 @@ export const MAX_RECORD_BYTES = 32 * 1024 * 1024
 /** What a record costs beside its value. */
 const RECORD_OVERHEAD_BYTES = 256
 
-export class RecordShelf {
-  readonly #buckets = new Map<string, Map<string, KeptRecord>>()
+export class RecordShelves {
+  readonly #shelves = new Map<string, Map<string, KeptRecord>>()
   #bytes = 0
   #size = 0
 
@@ -16,44 +16,44 @@ export class RecordShelf {
     return this.#size
   }
 
-  get(bucket: string, key: string): KeptRecord | undefined {
-    return this.#buckets.get(bucket)?.get(key)
+  get(shelf: string, key: string): KeptRecord | undefined {
+    return this.#shelves.get(shelf)?.get(key)
   }
 
   /** Says why not, where there is no room for it; then there is none of that name. */
-  put(bucket: string, key: string, record: KeptRecord): 'too-large' | 'long-name' | undefined {
-    this.delete(bucket, key)
-    if (!fitsRowKey(bucket, key)) return 'long-name'
+  put(shelf: string, key: string, record: KeptRecord): 'too-large' | 'long-name' | undefined {
+    this.delete(shelf, key)
+    if (!fitsRowKey(shelf, key)) return 'long-name'
     if (this.#bytes + costOf(record) > MAX_RECORD_BYTES) return 'too-large'
-    const records = this.#buckets.get(bucket) ?? new Map<string, KeptRecord>()
-    this.#buckets.set(bucket, records.set(key, record))
+    const records = this.#shelves.get(shelf) ?? new Map<string, KeptRecord>()
+    this.#shelves.set(shelf, records.set(key, record))
     this.#bytes += costOf(record)
     this.#size++
     return undefined
   }
 
   /** Whether it was there. */
-  delete(bucket: string, key: string): boolean {
-    const records = this.#buckets.get(bucket)
+  delete(shelf: string, key: string): boolean {
+    const records = this.#shelves.get(shelf)
     const record = records?.get(key)
     if (records === undefined || record === undefined) return false
     records.delete(key)
-    if (records.size === 0) this.#buckets.delete(bucket)
+    if (records.size === 0) this.#shelves.delete(shelf)
     this.#bytes -= costOf(record)
     this.#size--
     return true
   }
 
-  values(bucket: string): Map<string, Uint8Array> {
-    return new Map([...(this.#buckets.get(bucket) ?? [])].map(([key, { value }]) => [key, value]))
+  values(shelf: string): Map<string, Uint8Array> {
+    return new Map([...(this.#shelves.get(shelf) ?? [])].map(([key, { value }]) => [key, value]))
   }
 
-  *names(): Generator<{ readonly bucket: string; readonly key: string }> {
-    for (const [bucket, records] of this.#buckets) for (const key of records.keys()) yield { bucket, key }
+  *names(): Generator<{ readonly shelf: string; readonly key: string }> {
+    for (const [shelf, records] of this.#shelves) for (const key of records.keys()) yield { shelf, key }
   }
 
   clear(): void {
-    this.#buckets.clear()
+    this.#shelves.clear()
     this.#bytes = 0
     this.#size = 0
   }
