@@ -2,9 +2,8 @@
  * Opens the byte stream that HTTP then runs on: dial (TCP, or whatever the caller brings, such as a tunnel stream), then
  * TLS. Certificates are read for every new connection, so a rotated file needs no restart.
  */
-import { once } from 'node:events'
-import { connect as connectTcp } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { connectTcp } from '../../network/tcp.ts'
 import { type ClientTlsOptions, secureAsClient } from '../../network/tls/client-tls.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type ConnectionConfig, type Material, readMaterial, type TlsSettings } from './connection.ts'
@@ -23,16 +22,7 @@ export interface DialTarget {
 /** Rejects when the target cannot be reached, and as soon as the signal aborts. */
 export type Dial = (target: DialTarget, signal: AbortSignal) => Promise<Duplex>
 
-export const dialTcp: Dial = async ({ host, port }, signal) => {
-  const socket = connectTcp({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS })
-  try {
-    await once(socket, 'connect', { signal })
-    return socket
-  } catch (error) {
-    socket.destroy()
-    throw error
-  }
-}
+export const dialTcp: Dial = (target, signal) => connectTcp(target, signal, { keepAliveMs: TCP_KEEP_ALIVE_MS })
 
 export interface ConnectorOptions {
   readonly clock: Clock

@@ -2,11 +2,11 @@
  * The cable between an edge and the network, to be pulled and put back on a machine where nobody may touch real ones: whoever
  * dials through it finds a network that swallows everything while it is cut, and one that is slow where a delay is set.
  */
-import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../runtime/clock.ts'
 import type { ListenAddress } from '../listen.ts'
+import { connectTcp } from '../tcp.ts'
 import { CabledStream, type CableState } from './cabled-stream.ts'
 
 /** The slowest links there are take less than half of this; beyond it nothing on them works. */
@@ -79,7 +79,7 @@ export class Cable {
   /** While the cable is cut a dial is neither answered nor refused: it goes on when the cable is whole, as a real one does. */
   readonly dial: DialTcp = async (target, signal) => {
     await this.#whole(signal)
-    const socket = await connected(target, signal)
+    const socket = await connectTcp(target, signal, { allowHalfOpen: true })
     try {
       // The question to the far end and its answer.
       const { delayMs } = this.#state
@@ -135,16 +135,4 @@ export class Cable {
 
 function nameOf(isCut: boolean): 'whole' | 'cut' {
   return isCut ? 'cut' : 'whole'
-}
-
-async function connected({ host, port }: ListenAddress, signal: AbortSignal): Promise<Socket> {
-  const socket = connect({ host, port, noDelay: true, allowHalfOpen: true })
-  socket.on('error', () => {})
-  try {
-    await once(socket, 'connect', { signal })
-    return socket
-  } catch (error) {
-    socket.destroy()
-    throw error
-  }
 }

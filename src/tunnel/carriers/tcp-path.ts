@@ -1,10 +1,9 @@
 /** A byte stream to an address: straight, or through an HTTP proxy by CONNECT. */
-import { once } from 'node:events'
 import { type IncomingMessage, request as sendRequest } from 'node:http'
-import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { DialTcp } from '../../network/cable/cable.ts'
 import { formatAddress, type ListenAddress } from '../../network/listen.ts'
+import { connectTcp } from '../../network/tcp.ts'
 import { type Patience, within } from './deadline.ts'
 import { connectFailure, DialError } from './dial-error.ts'
 import type { HttpProxy, ProxySettings } from './proxy-settings.ts'
@@ -55,13 +54,13 @@ export interface Path {
 export async function openPath(target: ListenAddress, options: PathOptions): Promise<Path> {
   const proxy = options.proxy?.proxyFor(target.host, target.port)
   const what = `the hub ${formatAddress(target)}`
-  if (proxy === undefined) return { socket: await connectTcp(target, what, 'connect', options), via: undefined }
+  if (proxy === undefined) return { socket: await connectPatiently(target, what, 'connect', options), via: undefined }
   const via = formatAddress(proxy)
   const socket = await connectProxy(proxy, `the proxy ${via} (HTTPS_PROXY)`, options)
   return { socket: await askProxy(socket, target, proxy, options), via }
 }
 
-async function connectTcp(
+async function connectPatiently(
   target: ListenAddress,
   what: string,
   phase: 'connect' | 'proxy',
@@ -82,26 +81,10 @@ async function connectTcp(
   }
 }
 
-const dialNetwork = async ({ host, port }: ListenAddress, signal: AbortSignal): Promise<Socket> => {
-  const socket = connect({
-    host,
-    port,
-    noDelay: true,
-    keepAlive: true,
-    keepAliveInitialDelay: CARRIER_KEEP_ALIVE_MS,
-  })
-  socket.on('error', () => {})
-  try {
-    await once(socket, 'connect', { signal })
-    return socket
-  } catch (error) {
-    socket.destroy()
-    throw error
-  }
-}
+const dialNetwork: DialTcp = (target, signal) => connectTcp(target, signal, { keepAliveMs: CARRIER_KEEP_ALIVE_MS })
 
 async function connectProxy(proxy: HttpProxy, what: string, options: PathOptions): Promise<PathSocket> {
-  const socket = await connectTcp(proxy, what, 'proxy', options)
+  const socket = await connectPatiently(proxy, what, 'proxy', options)
   if (!proxy.secure) return socket
   const { clock, signal, proxyCa: ca, timeouts } = options
   const caOption = 'NODE_EXTRA_CA_CERTS'
