@@ -1,5 +1,6 @@
 /** How often a node may ask for something that costs the cluster work and cannot be taken back. */
 import type { Clock } from '../../runtime/clock.ts'
+import { TokenBucket } from '../../runtime/token-bucket.ts'
 import { Refusal } from '../refusal.ts'
 
 export interface NodeBudgetLimits {
@@ -14,8 +15,7 @@ export interface NodeBudgetLimits {
 }
 
 interface Account {
-  tokens: number
-  atMs: number
+  readonly bucket: TokenBucket
   inFlight: number
 }
 
@@ -37,13 +37,13 @@ export class NodeBudget {
 
   /** Refuses a node that asks too often or too much at a time; otherwise returns what is to be called when it is served. */
   enter(cluster: string, node: string): () => void {
-    const { what, intervalMs, maxInFlight } = this.#limits
-    this.#forgetIdle()
-    const account = this.#accountOf(`${cluster}/${node}`)
+    const { what, maxInFlight } = this.#limits
+    const nowMs = this.#clock.monotonicMs()
+    this.#forgetIdle(nowMs)
+    const account = this.#accountOf(`${cluster}/${node}`, nowMs)
     if (account.inFlight >= maxInFlight) throw tooMany(`node ${node} has ${maxInFlight} requests under way already`, 1)
-    if (account.tokens < 1)
-      throw tooMany(`node ${node} asks for ${what} too often`, Math.ceil(((1 - account.tokens) * intervalMs) / 1000))
-    account.tokens -= 1
+    if (!account.bucket.take(nowMs))
+      throw tooMany(`node ${node} asks for ${what} too often`, Math.ceil(account.bucket.waitMs(nowMs) / 1000))
     account.inFlight += 1
     let isOpen = true
     return () => {
@@ -52,28 +52,22 @@ export class NodeBudget {
     }
   }
 
-  #accountOf(name: string): Account {
-    const { burst } = this.#limits
-    const account = this.#accounts.get(name) ?? { tokens: burst, atMs: this.#clock.monotonicMs(), inFlight: 0 }
-    this.#refill(account)
+  #accountOf(name: string, nowMs: number): Account {
+    const { burst, intervalMs } = this.#limits
+    const account = this.#accounts.get(name) ?? {
+      bucket: new TokenBucket(1000 / intervalMs, nowMs, burst),
+      inFlight: 0,
+    }
     // The one that asked last stands last.
     this.#accounts.delete(name)
     this.#accounts.set(name, account)
     return account
   }
 
-  #refill(account: Account): void {
-    const { burst, intervalMs } = this.#limits
-    const nowMs = this.#clock.monotonicMs()
-    account.tokens = Math.min(burst, account.tokens + (nowMs - account.atMs) / intervalMs)
-    account.atMs = nowMs
-  }
-
   /** Stops at the first that is still of interest: those behind it asked later. */
-  #forgetIdle(): void {
-    for (const [name, account] of this.#accounts) {
-      this.#refill(account)
-      if (account.inFlight > 0 || account.tokens < this.#limits.burst) return
+  #forgetIdle(nowMs: number): void {
+    for (const [name, { bucket, inFlight }] of this.#accounts) {
+      if (inFlight > 0 || !bucket.isFull(nowMs)) return
       this.#accounts.delete(name)
     }
   }
