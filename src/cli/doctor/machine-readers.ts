@@ -10,6 +10,7 @@ import { fetchUnverifiedCa } from '../../edge/hub/hub-client.ts'
 import { parseHubUrls } from '../../edge/hub/hub-url.ts'
 import { createHubDial } from '../../edge/link/hub-dial.ts'
 import { type Certificate, parseCertificate } from '../../identity/certificate.ts'
+import { presentedCertificates } from '../../identity/peer.ts'
 import { dialTcp } from '../../kube/client/connector.ts'
 import { addressesOfThisMachine } from '../../network/own-addresses.ts'
 import { secureAsClient } from '../../network/tls/client-tls.ts'
@@ -83,9 +84,9 @@ function connectToEndpoint(host: string, port: number): Promise<TLSSocket> {
 
 async function presentedCertificate(host: string, port: number): Promise<Certificate> {
   const socket = await connectToEndpoint(host, port)
-  const { raw } = socket.getPeerCertificate()
+  const [presented = Buffer.alloc(0)] = presentedCertificates(socket)
   socket.destroy()
-  return parseCertificate(raw, `the certificate of ${host}`)
+  return parseCertificate(presented, `the certificate of ${host}`)
 }
 
 async function versionAnswer(host: string, port: number): Promise<VersionAnswer> {
