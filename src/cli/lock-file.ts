@@ -13,10 +13,11 @@ import { randomUUID } from 'node:crypto'
 import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import * as v from 'valibot'
+import { NotRegularFileError, readRegularFile } from '../runtime/files/regular-file.ts'
 import { openLifeSocket } from './life-socket.ts'
 import { isLocalFolder } from './local-folder.ts'
 import { judge, ownIdentity, type ProcessIdentity, surroundings } from './process-identity.ts'
-import { NotRegularFileError, readRegularFile } from './regular-file.ts'
+import { describeNoFile } from './read-failure.ts'
 
 /** A lock is one line of text; what is longer was not written by us. */
 const MAX_LOCK_FILE_BYTES = 4096
@@ -137,7 +138,8 @@ function readIfThere(path: string): string | undefined {
     return readRegularFile(path, { maxBytes: MAX_LOCK_FILE_BYTES, refuseLinks: true }).toString('utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    if (error instanceof NotRegularFileError) throw new LockError(`${error.message}; remove it`, { cause: error })
+    if (error instanceof NotRegularFileError)
+      throw new LockError(`${path} is ${describeNoFile(error)}; remove it`, { cause: error })
     throw error
   }
 }

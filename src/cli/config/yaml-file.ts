@@ -12,7 +12,8 @@ import {
   type YAMLError,
 } from 'yaml'
 import { excessiveNestingAt } from '../../kube/codec/yaml-nesting.ts'
-import { explainReadFailure, readRegularFile } from '../regular-file.ts'
+import { readRegularFile } from '../../runtime/files/regular-file.ts'
+import { explainReadFailure } from '../read-failure.ts'
 
 /** Configuration is written by people; anything larger is the wrong file. */
 export const MAX_CONFIG_FILE_BYTES = 1024 * 1024
