@@ -2,6 +2,7 @@
 import * as v from 'valibot'
 import type { Claim } from '../hub/claims/claim.ts'
 import type { Hub } from '../hub/hub.ts'
+import { isoTime } from '../runtime/iso-time.ts'
 
 export const nodeEntry = v.object({
   node: v.string(),
@@ -61,8 +62,4 @@ function describeRoute(node: string, routes: Hub['routes']): Partial<NodeEntry> 
     linkedSince: isoTime(newest.sinceMs),
     streams: own.reduce((sum, { streamCount }) => sum + streamCount, 0),
   }
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

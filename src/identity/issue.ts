@@ -6,6 +6,7 @@ import { createHash, type KeyObject, randomBytes } from 'node:crypto'
 import { BitString, Integer } from 'asn1js'
 import { Certificate as CertificateStructure, PublicKeyInfo, RelativeDistinguishedNames, Time, TimeType } from 'pkijs'
 import type { Clock } from '../runtime/clock.ts'
+import { isoTime } from '../runtime/iso-time.ts'
 import type { RequestedNames } from './alternative-names.ts'
 import { type Certificate, parseCertificate, type Validity } from './certificate.ts'
 import { ownBytes } from './der.ts'
@@ -173,11 +174,6 @@ function randomSerialNumber(): Integer {
 /** Any value that tells keys apart will do (RFC 7093): a SHA-256 of the public key, cut short. */
 function keyId(key: KeyObject): Buffer {
   return createHash('sha256').update(publicKeyDer(key)).digest().subarray(0, KEY_ID_BYTES)
-}
-
-function isoTime(ms: number): string {
-  const date = new Date(ms)
-  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString()
 }
 
 function invalid(problem: string): IdentityError {

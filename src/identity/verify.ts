@@ -4,6 +4,7 @@
  */
 import { isIP } from 'node:net'
 import { canonicalIpAddress } from '../network/ip-address.ts'
+import { isoTime } from '../runtime/iso-time.ts'
 import { type Certificate, isSelfIssued } from './certificate.ts'
 import { formatName } from './distinguished-name.ts'
 import type { IdentityError } from './errors.ts'
@@ -233,8 +234,4 @@ function isSignedWith(candidate: Certificate, signed: Certificate): boolean {
 
 function failure(reason: VerificationReason, certificate: Certificate, problem: string): VerificationFailure {
   return { reason, certificate, message: `the certificate ${formatName(certificate.subject)} ${problem}` }
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

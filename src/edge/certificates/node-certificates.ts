@@ -12,6 +12,7 @@ import { startInOrder } from '../../process/part-group.ts'
 import type { CertificatePurpose } from '../../protocol/requests.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { FileOperations } from '../../runtime/files/file-operations.ts'
+import { isoTime } from '../../runtime/iso-time.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { HubClient } from '../hub/hub-client.ts'
@@ -112,7 +113,7 @@ export class NodeCertificates implements Part {
     return {
       serving: statusOf(this.#keepers.serving),
       client: statusOf(this.#keepers.client),
-      goodOfflineUntil: isoTime(this.#goodOfflineUntilMs()),
+      goodOfflineUntil: timeOrNone(this.#goodOfflineUntilMs()),
       podTrustProblem: this.#trustProblem,
     }
   }
@@ -234,9 +235,9 @@ async function readOwn(
 
 function statusOf(keeper: CertificateKeeper): NodeCertificateStatus {
   const { message: problem } = keeper.state()
-  return { ends: isoTime(keeper.current()?.chain[0].notAfterMs), problem }
+  return { ends: timeOrNone(keeper.current()?.chain[0].notAfterMs), problem }
 }
 
-function isoTime(ms: number | undefined): string | undefined {
-  return ms === undefined ? undefined : new Date(ms).toISOString()
+function timeOrNone(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : isoTime(ms)
 }

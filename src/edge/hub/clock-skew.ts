@@ -1,4 +1,5 @@
 /** The clocks of edge and hub beside each other: a wrong one explains many faults of certificates and tokens. */
+import { isoTime } from '../../runtime/iso-time.ts'
 
 /** The clocks of edge and hub may differ by this much before it is named as a likely cause: certificates allow as much. */
 export const NOTABLE_CLOCK_SKEW_MS = 5 * 60 * 1000
@@ -15,8 +16,4 @@ export function isNotable(skewMs: number | undefined): boolean {
 
 export function describeSkew({ nowMs, skewMs = 0 }: ClockReading): string {
   return `the clock here says ${isoTime(nowMs)}, that of the hub ${isoTime(nowMs + skewMs)}`
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

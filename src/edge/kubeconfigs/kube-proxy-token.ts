@@ -8,6 +8,7 @@ import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { readFileBounded, writeFileAtomically } from '../../runtime/files/atomic-file.ts'
 import { diskOperations, type FileOperations } from '../../runtime/files/file-operations.ts'
+import { isoTime } from '../../runtime/iso-time.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { behindEdgeCertificate } from '../certificates/behind-edge-certificate.ts'
@@ -206,8 +207,4 @@ function endOf(expires: string): number {
   const endMs = Date.parse(expires)
   if (Number.isNaN(endMs)) throw new Error('the hub sent a token of which neither it nor the token says when it ends')
   return endMs
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

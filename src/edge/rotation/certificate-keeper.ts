@@ -15,6 +15,7 @@ import { MAX_CHAIN_LENGTH } from '../../identity/verify.ts'
 import { inBackground } from '../../process/background.ts'
 import type { Part, RunningPart } from '../../process/lifecycle.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { isoTime } from '../../runtime/iso-time.ts'
 import { HEALTHY, type Health, unhealthy } from '../../telemetry/health.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { HubError } from '../hub/hub-error.ts'
@@ -240,8 +241,4 @@ export class CertificateKeeper implements Part {
       this.#options.logger.warn({ certificate: this.#options.name, err: error }, 'moment of rotation not saved')
     }
   }
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -3,7 +3,7 @@ import type { ConfigMap, Secret } from '../../kube/client/types.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { ClusterError } from './cluster-error.ts'
 
-const isoTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/
+const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/
 
 /** The text fields of one object, and its name for messages. */
 export class Fields {
@@ -42,7 +42,7 @@ export class Fields {
 
   timeMs(name: string): number {
     const text = this.required(name)
-    const ms = isoTime.test(text) ? Date.parse(text) : Number.NaN
+    const ms = timePattern.test(text) ? Date.parse(text) : Number.NaN
     if (Number.isNaN(ms)) throw this.damaged(`its field ${name} is no time: ${JSON.stringify(text)}`)
     return ms
   }
