@@ -3,6 +3,7 @@
  * tokens use. Being here gives no right; the API server judges each request.
  */
 import { hash as digest } from 'node:crypto'
+import { BoundedMap } from '../../runtime/bounded-map.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { CallerKey } from './caller-limits.ts'
 
@@ -34,8 +35,10 @@ interface Remembered extends AcceptedToken {
 
 export class AcceptedTokens {
   readonly #clock: Clock
-  /** By hash; the one used last stands last. */
-  readonly #tokens = new Map<string, Remembered>()
+  /** By hash. */
+  readonly #tokens = new BoundedMap<string, Remembered>(MAX_ACCEPTED_TOKENS, (hash, known) =>
+    this.#forgetSpelling(hash, known),
+  )
   /** The hash that stands for each caller: of the spellings of one token only the last is kept, or they would crowd out others. */
   readonly #spellings = new Map<string, string>()
 
@@ -80,7 +83,11 @@ export class AcceptedTokens {
   forget(hash: string): void {
     const known = this.#tokens.get(hash)
     this.#tokens.delete(hash)
-    if (known !== undefined && this.#spellings.get(known.key.name) === hash) this.#spellings.delete(known.key.name)
+    if (known !== undefined) this.#forgetSpelling(hash, known)
+  }
+
+  #forgetSpelling(hash: string, { key: { name } }: Remembered): void {
+    if (this.#spellings.get(name) === hash) this.#spellings.delete(name)
   }
 
   #renew(hash: string): void {
@@ -94,8 +101,6 @@ export class AcceptedTokens {
     this.forget(this.#spellings.get(name) ?? hash)
     this.#spellings.set(name, hash)
     this.#tokens.set(hash, known)
-    const [oldest] = this.#tokens.keys()
-    if (oldest !== undefined && this.#tokens.size > MAX_ACCEPTED_TOKENS) this.forget(oldest)
     return known
   }
 }

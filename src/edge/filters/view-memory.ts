@@ -2,6 +2,7 @@
  * With which view of a resource each client was last given all of it. A client that resumes a watch has what it was given
  * then; if that was through another view than the present one, only a new list helps it.
  */
+import { BoundedMap } from '../../runtime/bounded-map.ts'
 
 /**
  * For verified and for claimed callers each. A kubelet watches each ConfigMap that its pods mount on its own, a few hundred
@@ -13,12 +14,11 @@ const MAX_REMEMBERED_VIEWS = 4_096
 const mixedViews = 'mixed'
 
 export class ViewMemory {
-  readonly #maxEntries: number
-  /** By who reads what, see `Reading.key`. Those used last stand last. */
-  readonly #views = new Map<string, string>()
+  /** By who reads what, see `Reading.key`. */
+  readonly #views: BoundedMap<string, string>
 
   constructor(maxEntries = MAX_REMEMBERED_VIEWS) {
-    this.#maxEntries = maxEntries
+    this.#views = new BoundedMap(maxEntries)
   }
 
   get size(): number {
@@ -27,11 +27,7 @@ export class ViewMemory {
 
   /** The client has been given everything, or the first page of it, through this view. */
   answered(key: string, view: string): void {
-    this.#views.delete(key)
     this.#views.set(key, view)
-    if (this.#views.size <= this.#maxEntries) return
-    const [oldest] = this.#views.keys()
-    if (oldest !== undefined) this.#views.delete(oldest)
   }
 
   /** One more page. Of a first page that is not known nothing is learnt from a later one. */
@@ -45,8 +41,7 @@ export class ViewMemory {
    * before, in which a client that is not known here may have listed; undefined where there was no such run.
    */
   isStale(key: string, present: string, before: string | undefined): boolean {
-    const known = this.#views.get(key)
-    if (known !== undefined) this.answered(key, known)
+    const known = this.#views.use(key)
     return (known ?? before ?? present) !== present
   }
 }

@@ -2,6 +2,8 @@
  * Streams that are broken off: which of them we have broken off ourselves, what the peer may therefore still send, and how
  * often it may make us do so.
  */
+
+import { BoundedMap } from '../../runtime/bounded-map.ts'
 import { resetFrame } from './control-frames.ts'
 import { type FrameBudget, lateResetBudget, streamResetBudget } from './frame-budget.ts'
 import type { Transport } from './send-scheduler.ts'
@@ -16,8 +18,8 @@ export class StreamResets {
   readonly #transport: Transport
   readonly #wasted: FrameBudget | undefined
   readonly #late: FrameBudget | undefined
-  /** Streams that were reset here, the oldest first. */
-  readonly #remembered = new Set<number>()
+  /** Streams that were reset here. */
+  readonly #remembered = new BoundedMap<number, true>(MAX_REMEMBERED_RESETS)
 
   /** Servers count what each costs them; to a client resets are answers to what it has asked. */
   constructor(transport: Transport, isServer: boolean, nowMs: () => number) {
@@ -34,10 +36,7 @@ export class StreamResets {
 
   /** What comes for it was under way, and is of no interest. */
   remember(streamId: number): void {
-    this.#remembered.add(streamId)
-    if (this.#remembered.size <= MAX_REMEMBERED_RESETS) return
-    const [oldest = streamId] = this.#remembered
-    this.#remembered.delete(oldest)
+    this.#remembered.set(streamId, true)
   }
 
   /** For what the peer has done wrong. Throws an `Http2Error` where that was once too often, as all below. */

@@ -1,4 +1,6 @@
 /** Keeps those who fail over and over, and those who come all at once, from keeping the hub busy. */
+
+import { BoundedMap } from '../../runtime/bounded-map.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { TokenBucket } from '../../runtime/token-bucket.ts'
 import { Refusal } from '../refusal.ts'
@@ -35,12 +37,12 @@ const failureLimits: FailureLimits = {
 export class FailureLimiter {
   readonly #clock: Clock
   readonly #limits: FailureLimits
-  /** The address that failed last stands last. */
-  readonly #buckets = new Map<string, TokenBucket>()
+  readonly #buckets: BoundedMap<string, TokenBucket>
 
   constructor(clock: Clock, limits: Partial<FailureLimits> = {}) {
     this.#clock = clock
     this.#limits = { ...failureLimits, ...limits }
+    this.#buckets = new BoundedMap(this.#limits.maxAddresses)
   }
 
   get addresses(): number {
@@ -66,11 +68,7 @@ export class FailureLimiter {
     const nowMs = this.#clock.monotonicMs()
     const bucket = this.#buckets.get(source) ?? new TokenBucket(perSecond, nowMs, burst)
     bucket.take(nowMs)
-    this.#buckets.delete(source)
     this.#buckets.set(source, bucket)
-    if (this.#buckets.size <= this.#limits.maxAddresses) return
-    const [oldest] = this.#buckets.keys()
-    if (oldest !== undefined) this.#buckets.delete(oldest)
   }
 
   #waitMsOf(source: string): number {

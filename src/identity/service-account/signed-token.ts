@@ -1,6 +1,7 @@
 /** JWTs as they come in: taken apart first, believed only after their signature has been checked. */
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
 import { compactVerify, errors } from 'jose'
+import { BoundedMap } from '../../runtime/bounded-map.ts'
 import { jwtAlgorithm, jwtKeyId } from '../jwk.ts'
 import { isJsonObject, type JsonObject } from './claims.ts'
 
@@ -56,8 +57,8 @@ export function ownVerificationKey(key: KeyObject): VerificationKey {
 /** Checks signatures by a set of keys. Each key is good for its own algorithms only, whatever the token claims. */
 export class SignatureVerifier {
   readonly #keys: readonly VerificationKey[]
-  /** Hashes of tokens with a good signature, the least recently used first: keys never change, nor does this verdict. */
-  readonly #valid = new Set<string>()
+  /** Hashes of tokens with a good signature: keys never change, nor does this verdict. */
+  readonly #valid = new BoundedMap<string, true>(MAX_REMEMBERED_TOKENS)
 
   constructor(keys: readonly VerificationKey[]) {
     this.#keys = keys
@@ -65,24 +66,15 @@ export class SignatureVerifier {
 
   async check(token: UnverifiedToken): Promise<SignatureCheck> {
     const hash = createHash('sha256').update(token.text).digest('base64')
-    if (this.#valid.delete(hash)) {
-      this.#valid.add(hash)
-      return 'valid'
-    }
+    if (this.#valid.use(hash) === true) return 'valid'
     const keys = token.keyId === '' ? this.#keys : this.#keys.filter(({ id }) => id === token.keyId)
     if (keys.length === 0) return 'unknown-key'
     for (const key of keys) {
       if (!(await isSignedBy(token.text, key))) continue
-      this.#remember(hash)
+      this.#valid.set(hash, true)
       return 'valid'
     }
     return 'bad-signature'
-  }
-
-  #remember(hash: string): void {
-    this.#valid.add(hash)
-    const [oldest] = this.#valid
-    if (this.#valid.size > MAX_REMEMBERED_TOKENS && oldest !== undefined) this.#valid.delete(oldest)
   }
 }
 

@@ -3,11 +3,13 @@
  * order, so ids that were skipped stay good for a while; what is remembered has a limit, and the oldest skipped id counts as
  * used when it is reached.
  */
+
+import { BoundedMap } from '../../runtime/bounded-map.ts'
 import { MAX_SKIPPED_IDS } from './limits.ts'
 
 export class RemoteIds {
   #next: number
-  readonly #skipped = new Set<number>()
+  readonly #skipped = new BoundedMap<number, true>(MAX_SKIPPED_IDS)
 
   /** `first` is 1 where the peer is the client and 2 where it is the server; all its ids have that parity. */
   constructor(first: 1 | 2) {
@@ -18,17 +20,9 @@ export class RemoteIds {
   use(id: number): boolean {
     if ((id & 1) !== (this.#next & 1)) return false
     if (id < this.#next) return this.#skipped.delete(id)
-    for (let skipped = Math.max(this.#next, id - 2 * MAX_SKIPPED_IDS); skipped < id; skipped += 2) this.#skip(skipped)
+    for (let skipped = Math.max(this.#next, id - 2 * MAX_SKIPPED_IDS); skipped < id; skipped += 2)
+      this.#skipped.set(skipped, true)
     this.#next = id + 2
     return true
-  }
-
-  #skip(id: number): void {
-    this.#skipped.add(id)
-    if (this.#skipped.size <= MAX_SKIPPED_IDS) return
-    for (const oldest of this.#skipped) {
-      this.#skipped.delete(oldest)
-      return
-    }
   }
 }
