@@ -10,7 +10,7 @@ import type { ConnectionHandler, HubConnection, OpenConnection } from './connect
 import { headRefusal } from './head-refusal.ts'
 import { type HubRequest, type HubResponse, refusalResponse, responseHeaders } from './http-message.ts'
 import { type HttpSettings, MAX_HEADER_BYTES, MAX_HEADERS, pathOf } from './http-settings.ts'
-import { readBody } from './request-body.ts'
+import { readBodyWithin } from './request-body.ts'
 
 interface State {
   readonly connection: HubConnection
@@ -99,7 +99,7 @@ function hubRequest(
 ): HubRequest {
   const { method = '', headers, url } = request
   const limits = { timeoutMs: times.bodyMs, clock, declaredLength: headers['content-length'] }
-  const body = (maxBytes: number): Promise<Buffer> => readBody(request, { ...limits, maxBytes })
+  const body = (maxBytes: number): Promise<Buffer> => readBodyWithin(request, { ...limits, maxBytes })
   return { method, path: pathOf(url), headers, door, peer, signal, body }
 }
 

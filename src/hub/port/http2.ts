@@ -12,7 +12,7 @@ import type { HubConnection, OpenConnection } from './connection.ts'
 import { headRefusal } from './head-refusal.ts'
 import { type HubRequest, type HubResponse, refusalResponse, responseHeaders } from './http-message.ts'
 import { type HttpSettings, MAX_HEADER_BYTES, MAX_HEADERS, pathOf } from './http-settings.ts'
-import { readBody } from './request-body.ts'
+import { readBodyWithin } from './request-body.ts'
 
 /** Streams of one connection at a time: an edge asks for one thing after the other. */
 export const MAX_STREAMS_PER_CONNECTION = 8
@@ -126,7 +126,7 @@ function hubRequest(
   signal: AbortSignal,
 ): HubRequest {
   const limits = { timeoutMs: times.bodyMs, clock, declaredLength: headers['content-length'] }
-  const body = (maxBytes: number): Promise<Buffer> => readBody(stream, { ...limits, maxBytes })
+  const body = (maxBytes: number): Promise<Buffer> => readBodyWithin(stream, { ...limits, maxBytes })
   const path = pathOf(headers[constants.HTTP2_HEADER_PATH] as string | undefined)
   const method = String(headers[constants.HTTP2_HEADER_METHOD] ?? '')
   return { method, path, headers, door, peer, signal, body }

@@ -1,5 +1,8 @@
-/** Reads a body into memory, within a size and a time. */
+/** Reads a body into memory, within a size and a time, and refuses what is beyond. */
 import type { Readable } from 'node:stream'
+import { ReadableSource } from '../../http/body/readable-source.ts'
+import { readBody } from '../../http/body/request-body.ts'
+import { BodyTooLargeError } from '../../http/server/exchange.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { Refusal } from '../refusal.ts'
 
@@ -11,32 +14,24 @@ export interface BodyLimits {
   readonly declaredLength: string | undefined
 }
 
-export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer> {
+export async function readBodyWithin(stream: Readable, limits: BodyLimits): Promise<Buffer> {
   const { maxBytes, timeoutMs, clock, declaredLength } = limits
-  const tooLarge = (): Refusal =>
-    new Refusal('body-too-large', `the body is larger than the ${maxBytes} bytes that are allowed here`)
-  if (Number(declaredLength ?? 0) > maxBytes) return Promise.reject(tooLarge())
-  if (stream.destroyed) return Promise.reject(brokenOff())
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let length = 0
-    const onData = (chunk: Buffer): void => {
-      length += chunk.length
-      if (length > maxBytes) settle(() => reject(tooLarge()))
-      else chunks.push(chunk)
-    }
-    const onEnd = (): void => settle(() => resolve(Buffer.concat(chunks)))
-    const onBreak = (): void => settle(() => reject(brokenOff()))
-    const cancel = clock.schedule(timeoutMs, () =>
-      settle(() => reject(new Refusal('too-slow', `the body did not arrive within ${timeoutMs / 1000} seconds`))),
-    )
-    const settle = (act: () => void): void => {
-      cancel()
-      stream.off('data', onData).off('end', onEnd).off('error', onBreak).off('close', onBreak)
-      act()
-    }
-    stream.on('data', onData).on('end', onEnd).on('error', onBreak).on('close', onBreak)
+  // The refusal is yet to be sent: nothing is destroyed for it, and whoever sends it knows what to do with the rest.
+  const source = new ReadableSource(stream, { broken: brokenOff, cancel: () => {} })
+  const late = new Refusal('too-slow', `the body did not arrive within ${timeoutMs / 1000} seconds`)
+  let cancel = (): void => {}
+  const tooSlow = new Promise<never>((_resolve, reject) => {
+    cancel = clock.schedule(timeoutMs, () => reject(late))
   })
+  try {
+    return await Promise.race([readBody(source, declaredLength, maxBytes), tooSlow])
+  } catch (error) {
+    source.cancel()
+    if (!(error instanceof BodyTooLargeError)) throw error
+    throw new Refusal('body-too-large', `the body is larger than the ${maxBytes} bytes that are allowed here`)
+  } finally {
+    cancel()
+  }
 }
 
 function brokenOff(): Refusal {
