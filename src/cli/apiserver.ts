@@ -12,23 +12,19 @@ import { EtcdStore } from '../apiserver/storage/etcd-store.ts'
 import { LmdbStore } from '../apiserver/storage/lmdb-store.ts'
 import { MemoryStore } from '../apiserver/storage/memory-store.ts'
 import type { Store } from '../apiserver/storage/store.ts'
-import { HealthServer } from '../process/health-server.ts'
-import { SafetyNet } from '../process/safety-net.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { readRegularFile } from '../runtime/files/regular-file.ts'
-import { HealthChecks } from '../telemetry/health.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
-import { createRoleRegistry } from '../telemetry/metrics.ts'
 import { BUILD } from './build.ts'
 import { type ApiServerConfig, apiServerRole } from './config/apiserver.ts'
 import { addRoleFlags } from './config/flags.ts'
 import { loadConfig } from './config/load.ts'
 import { STANDARD_OUTPUT } from './config/values.ts'
 import type { CommandContext } from './context.ts'
-import { DataDir } from './data-dir.ts'
 import { CommandError } from './failure.ts'
 import { explainReadFailure } from './read-failure.ts'
-import { addressRemedy, openLog, runRole } from './run-role.ts'
+import { roleSurroundings } from './role-surroundings.ts'
+import { addressRemedy, runRole } from './run-role.ts'
 
 const HELP = `
 Runs until stopped. Prints a line that starts with "ready" on stdout once it
@@ -54,20 +50,12 @@ export function addApiServerCommand(program: Command, context: CommandContext): 
 }
 
 async function runApiServer(context: CommandContext, config: ApiServerConfig): Promise<void> {
-  const { clock } = context
-  const logger = openLog(context, config)
-  const health = new HealthChecks(clock)
-  const registry = createRoleRegistry(apiServerRole.name, BUILD)
-  const net = new SafetyNet({ clock, logger, registry })
-  const dataDir = new DataDir(config.dataDir, apiServerRole.name, { hasControlSocket: false })
-  const healthServer = new HealthServer({
-    address: config.healthAddress,
-    health,
-    registry,
-    clock,
-    net,
-    logger: componentLogger(logger, 'health'),
-  })
+  const { clock, logger, health, registry, net, dataDir, healthServer } = roleSurroundings(
+    context,
+    apiServerRole,
+    config,
+    { hasControlSocket: false },
+  )
   const address = { host: config.bindAddress, port: config.securePort }
   const apiServer = new ApiServer({
     dataDir: config.dataDir,

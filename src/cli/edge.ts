@@ -13,13 +13,9 @@ import type { TokenSource } from '../edge/join/token-source.ts'
 import { eraseReplica } from '../edge/keeping/replica-files.ts'
 import { createHubDial } from '../edge/link/hub-dial.ts'
 import { ControlSocket } from '../process/control-socket.ts'
-import { HealthServer } from '../process/health-server.ts'
 import type { Part } from '../process/lifecycle.ts'
-import { SafetyNet } from '../process/safety-net.ts'
 import { systemRandom } from '../runtime/random.ts'
-import { HealthChecks } from '../telemetry/health.ts'
-import { componentLogger, type Logger } from '../telemetry/logger.ts'
-import { createRoleRegistry } from '../telemetry/metrics.ts'
+import type { Logger } from '../telemetry/logger.ts'
 import { BUILD } from './build.ts'
 import { type EdgeConfig, edgeRole } from './config/edge.ts'
 import { addRoleFlags } from './config/flags.ts'
@@ -31,7 +27,8 @@ import { addEdgeFeedsCommand, describeFeeds } from './edge-feeds.ts'
 import { edgeNetworkSettings, filterSettings } from './edge-network-settings.ts'
 import { CommandError, UsageError } from './failure.ts'
 import { LiveSettings } from './live-settings.ts'
-import { addressRemedy, openLog, runRole } from './run-role.ts'
+import { roleSurroundings } from './role-surroundings.ts'
+import { addressRemedy, runRole } from './run-role.ts'
 import { readStandardInput } from './standard-input.ts'
 
 const HELP = `
@@ -156,23 +153,9 @@ async function runEdge(context: CommandContext, { read, hasFile }: EdgeSettings)
     const { runKonnectivityAgent } = await import('./konnectivity-agent.ts')
     return await runKonnectivityAgent(context, config)
   }
-  const { clock } = context
   const brought = broughtPaths(config)
   const network = edgeNetworkSettings(config, context.environment)
-  const logger = openLog(context, config)
-  const health = new HealthChecks(clock)
-  const registry = createRoleRegistry(edgeRole.name, BUILD)
-  const net = new SafetyNet({ clock, logger, registry })
-  const dataDir = new DataDir(config.dataDir, edgeRole.name)
-  const healthLogger = componentLogger(logger, 'health')
-  const healthServer = new HealthServer({
-    address: config.healthAddress,
-    health,
-    registry,
-    clock,
-    net,
-    logger: healthLogger,
-  })
+  const { clock, logger, health, registry, net, dataDir, healthServer } = roleSurroundings(context, edgeRole, config)
   const { tokenFile, nodeName } = config
   const edge = new Edge({
     dataDir: config.dataDir,

@@ -4,20 +4,15 @@
 import type { Command } from 'commander'
 import { Hub } from '../hub/hub.ts'
 import { ControlSocket } from '../process/control-socket.ts'
-import { HealthServer } from '../process/health-server.ts'
-import { SafetyNet } from '../process/safety-net.ts'
-import { HealthChecks } from '../telemetry/health.ts'
-import { componentLogger } from '../telemetry/logger.ts'
-import { createRoleRegistry } from '../telemetry/metrics.ts'
 import { BUILD } from './build.ts'
 import { addRoleFlags } from './config/flags.ts'
 import { type HubConfig, hubRole } from './config/hub.ts'
 import { loadConfig } from './config/load.ts'
 import type { CommandContext } from './context.ts'
 import { describeHub, describeNodes } from './control-answers.ts'
-import { DataDir } from './data-dir.ts'
 import { servedClusters } from './hub-settings.ts'
-import { addressRemedy, openLog, runRole } from './run-role.ts'
+import { roleSurroundings } from './role-surroundings.ts'
+import { addressRemedy, runRole } from './run-role.ts'
 
 const HELP = `
 Runs until stopped. Prints a line that starts with "ready" on stdout once it
@@ -43,22 +38,8 @@ export function addHubCommand(program: Command, context: CommandContext): void {
 }
 
 async function runHub(context: CommandContext, config: HubConfig): Promise<void> {
-  const { clock } = context
   const clusters = await servedClusters(context, config)
-  const logger = openLog(context, config)
-  const health = new HealthChecks(clock)
-  const registry = createRoleRegistry(hubRole.name, BUILD)
-  const net = new SafetyNet({ clock, logger, registry })
-  const dataDir = new DataDir(config.dataDir, hubRole.name)
-  const healthLogger = componentLogger(logger, 'health')
-  const healthServer = new HealthServer({
-    address: config.healthAddress,
-    health,
-    registry,
-    clock,
-    net,
-    logger: healthLogger,
-  })
+  const { clock, logger, health, registry, net, dataDir, healthServer } = roleSurroundings(context, hubRole, config)
   const hub = new Hub({
     clusters,
     clock,

@@ -10,41 +10,23 @@ import { KonnectivityAgent } from '../edge/konnectivity/konnectivity-agent.ts'
 import { createKonnectivityMetrics } from '../edge/konnectivity/metrics.ts'
 import { formatAddress } from '../network/listen.ts'
 import { ControlSocket } from '../process/control-socket.ts'
-import { HealthServer } from '../process/health-server.ts'
-import { SafetyNet } from '../process/safety-net.ts'
 import { readRegularFile } from '../runtime/files/regular-file.ts'
 import { systemRandom } from '../runtime/random.ts'
-import { HealthChecks } from '../telemetry/health.ts'
 import { componentLogger } from '../telemetry/logger.ts'
-import { createRoleRegistry } from '../telemetry/metrics.ts'
 import { Budget } from '../tunnel/yamux/budget.ts'
 import { BUILD } from './build.ts'
 import { type EdgeConfig, edgeRole } from './config/edge.ts'
 import type { CommandContext } from './context.ts'
-import { DataDir } from './data-dir.ts'
 import { edgeNetworkSettings } from './edge-network-settings.ts'
 import { CommandError, UsageError } from './failure.ts'
-import { addressRemedy, openLog, runRole } from './run-role.ts'
+import { roleSurroundings } from './role-surroundings.ts'
+import { addressRemedy, runRole } from './run-role.ts'
 
 export async function runKonnectivityAgent(context: CommandContext, config: EdgeConfig): Promise<void> {
-  const { clock } = context
   const { server, files } = checkedSettings(config)
   const { destinationRules: rules } = edgeNetworkSettings(config, context.environment)
   const node = config.nodeName ?? hostname().toLowerCase()
-  const logger = openLog(context, config)
-  const health = new HealthChecks(clock)
-  const registry = createRoleRegistry(edgeRole.name, BUILD)
-  const net = new SafetyNet({ clock, logger, registry })
-  const dataDir = new DataDir(config.dataDir, edgeRole.name)
-  const healthLogger = componentLogger(logger, 'health')
-  const healthServer = new HealthServer({
-    address: config.healthAddress,
-    health,
-    registry,
-    clock,
-    net,
-    logger: healthLogger,
-  })
+  const { clock, logger, health, registry, net, dataDir, healthServer } = roleSurroundings(context, edgeRole, config)
   const destinations = createDestinations({ node, rules, clock, logger, registry })
   // What cannot be read should be known at the start, not when a server comes back.
   readTls(files)

@@ -10,22 +10,17 @@ import type { EdgeStatus } from '../edge/edge.ts'
 import { kubernetesVersion } from '../kube/schema/schema.ts'
 import type { ListenAddress } from '../network/listen.ts'
 import { ControlSocket } from '../process/control-socket.ts'
-import { HealthServer } from '../process/health-server.ts'
-import { SafetyNet } from '../process/safety-net.ts'
-import { HealthChecks } from '../telemetry/health.ts'
-import { componentLogger } from '../telemetry/logger.ts'
-import { createRoleRegistry } from '../telemetry/metrics.ts'
 import { BUILD } from './build.ts'
 import { addRoleFlags } from './config/flags.ts'
 import { loadConfig } from './config/load.ts'
 import { type UpConfig, upRole } from './config/up.ts'
 import type { CommandContext } from './context.ts'
 import { describeHub, describeNodes } from './control-answers.ts'
-import { DataDir } from './data-dir.ts'
 import { describeFeeds } from './edge-feeds.ts'
 import { renderReadyScreen } from './ready-screen.ts'
 import { replicaSettings } from './replica-settings.ts'
-import { addressRemedy, openLog, runRole } from './run-role.ts'
+import { roleSurroundings } from './role-surroundings.ts'
+import { addressRemedy, runRole } from './run-role.ts'
 import { changeCable, describeCables } from './up-cables.ts'
 import { UpEdge, type UpEdgeOptions, UpHub } from './up-roles.ts'
 
@@ -65,21 +60,7 @@ export function addUpCommand(program: Command, context: CommandContext): void {
 }
 
 async function runUp(context: CommandContext, config: UpConfig): Promise<void> {
-  const { clock } = context
-  const logger = openLog(context, config)
-  const health = new HealthChecks(clock)
-  const registry = createRoleRegistry(upRole.name, BUILD)
-  const net = new SafetyNet({ clock, logger, registry })
-  const dataDir = new DataDir(config.dataDir, upRole.name)
-  const healthLogger = componentLogger(logger, 'health')
-  const healthServer = new HealthServer({
-    address: config.healthAddress,
-    health,
-    registry,
-    clock,
-    net,
-    logger: healthLogger,
-  })
+  const { clock, logger, health, registry, net, dataDir, healthServer } = roleSurroundings(context, upRole, config)
   const address = { host: '127.0.0.1', port: config.securePort }
   const apiServer = new ApiServer({
     dataDir: config.dataDir,
