@@ -17,7 +17,7 @@ export const WISHES = { echo: 'e', sink: 's', source: 'd', deaf: 'x', sum: 'h', 
 export type Wish = keyof typeof WISHES
 
 export const GREETING = 'HELLO-FROM-THE-ORIGIN\n'
-export const FLOOD_CHUNK = Buffer.alloc(256 * 1024, 7)
+const FLOOD_CHUNK = Buffer.alloc(256 * 1024, 7)
 
 export interface OriginCounts {
   readonly sunkBytes: number

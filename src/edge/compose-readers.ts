@@ -20,9 +20,9 @@ import { SteadyTime } from './readers/steady-time.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 /** How long an expired token that was seen here is good for while offline, if nothing else is said. */
-export const DEFAULT_TOKEN_GRACE_MS = 7 * 86_400_000
+const DEFAULT_TOKEN_GRACE_MS = 7 * 86_400_000
 /** How long a token that was just accepted may be used to ask for the keys. */
-export const BORROWED_TOKEN_MS = 30_000
+const BORROWED_TOKEN_MS = 30_000
 /** How often tokens that their owners have renewed since are forgotten. */
 const FORGET_INTERVAL_MS = 3_600_000
 

@@ -64,7 +64,7 @@ export interface EdgeOptions {
   readonly network: EdgeNetworkSettings
 }
 
-export class NotJoinedError extends ExplainedError {
+class NotJoinedError extends ExplainedError {
   override readonly name = 'NotJoinedError'
 }
 

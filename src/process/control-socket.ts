@@ -47,7 +47,7 @@ export type ControlAnswers = Readonly<Record<string, () => unknown>>
 /** Each does what a POST below its path asks for by the words there, and answers the same way. An `ExplainedError` is the asker's. */
 export type ControlActions = Readonly<Record<string, (words: readonly string[]) => unknown>>
 
-export class ControlSocketError extends ExplainedError {
+class ControlSocketError extends ExplainedError {
   override readonly name = 'ControlSocketError'
 }
 

@@ -24,7 +24,7 @@ export function frame(type: number, flags: number, stream: number, payload: Buff
 }
 
 /** Every header as a literal with a new name, never indexed, never compressed. */
-export function headerBlock(headers: readonly (readonly [string, string])[]): Buffer {
+function headerBlock(headers: readonly (readonly [string, string])[]): Buffer {
   const text = (value: string): Buffer => Buffer.concat([prefixed(value.length), Buffer.from(value, 'latin1')])
   return Buffer.concat(headers.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]))
 }

@@ -75,7 +75,7 @@ const binding = (name: string, subject: object, role: string): KubeObject =>
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
   })
 
-export const NAMESPACES_GIVEN = ['work', 'limited', 'ratio', 'podlimits', 'claims', 'metered', 'scoped', 'going']
+const NAMESPACES_GIVEN = ['work', 'limited', 'ratio', 'podlimits', 'claims', 'metered', 'scoped', 'going']
 
 /** Quotas stand before the objects that they count, so that the real server does the counting. */
 export const QUOTAS: readonly Given[] = [

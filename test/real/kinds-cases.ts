@@ -18,7 +18,7 @@ const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [contai
 const jobTemplate = { spec: { containers: [container], restartPolicy: 'Never' } }
 const selector = { matchLabels: { a: 'b' } }
 
-export function pod(name: string, spec: object, metadata: object = {}): KubeObject {
+function pod(name: string, spec: object, metadata: object = {}): KubeObject {
   return object('v1', 'Pod', name, { metadata: { name, ...metadata }, spec: { containers: [container], ...spec } })
 }
 

@@ -7,7 +7,7 @@ export const ONE = '/api/v1/namespaces/one'
 export const EVERYTHING = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'
 /** Watches that show something and end. */
 export const BRIEF = 'timeoutSeconds=1'
-export const WHO = ['admin', 'one-name', 'in-one', NODE, 'nobody'] as const
+const WHO = ['admin', 'one-name', 'in-one', NODE, 'nobody'] as const
 
 export function reads(targets: readonly string[], callers: readonly string[] = WHO, method = 'GET'): Asked[] {
   return targets.flatMap((target) => callers.map((by) => ({ method, target, by })))

@@ -83,7 +83,7 @@ async function bind(twins: Twins, user: string, rules: readonly Rule[], namespac
   })
 }
 
-export const NAMESPACES = ['one', 'two'] as const
+const NAMESPACES = ['one', 'two'] as const
 const nodes = ['edge-1', 'edge-2'] as const
 const names = ['allowed', 'other', 'with.dots'] as const
 

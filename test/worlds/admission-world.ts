@@ -59,7 +59,7 @@ export function resourceOf(text: string): Resource {
   return resource
 }
 
-export const ADMIN_USER: UserInfo = { name: 'admin', uid: '', groups: ['system:masters'], extra: {} }
+const ADMIN_USER: UserInfo = { name: 'admin', uid: '', groups: ['system:masters'], extra: {} }
 
 export interface AdmissionQuestion {
   readonly resource: string

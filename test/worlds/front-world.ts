@@ -114,7 +114,7 @@ export class FrontTestClient {
   }
 }
 
-export async function clientOf(socket: Socket): Promise<FrontTestClient> {
+async function clientOf(socket: Socket): Promise<FrontTestClient> {
   const client = new FrontTestClient(socket)
   onTestFinished(() => void socket.destroy())
   await once(socket, 'connect')

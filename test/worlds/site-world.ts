@@ -24,7 +24,7 @@ import { type OwnApiServer, startOwnApiServer } from './own-api-server.ts'
 import { servedCluster } from './served-cluster.ts'
 
 /** A target that no hub of this world allows. */
-export const DENIED_TARGET = 'database:5432'
+const DENIED_TARGET = 'database:5432'
 
 const hourMs = 3_600_000
 const pollMs = 20

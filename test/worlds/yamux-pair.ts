@@ -12,7 +12,7 @@ import { WireReferee } from './yamux-naive.ts'
 
 export type Side = 'client' | 'server'
 
-export const other = (side: Side): Side => (side === 'client' ? 'server' : 'client')
+const other = (side: Side): Side => (side === 'client' ? 'server' : 'client')
 
 /** One end of one stream: what the model says was done, and what came out. */
 export class StreamEnd {

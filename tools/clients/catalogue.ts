@@ -62,7 +62,7 @@ export const clientPrograms: readonly ClientProgram[] = [
   },
 ]
 
-export function clientsDirectory(): string {
+function clientsDirectory(): string {
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
   return process.env['CAUSEWAY_CLIENTS'] || join(cache, 'causeway-clients')
 }

@@ -26,6 +26,6 @@ export function withAuthorization({ authorizer, decided }: AuthorizationOptions)
   }
 }
 
-export function attributesOf(user: UserInfo, info: RequestInfo): Attributes {
+function attributesOf(user: UserInfo, info: RequestInfo): Attributes {
   return { user, ...info }
 }

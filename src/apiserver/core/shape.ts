@@ -63,7 +63,7 @@ export function objectParts(item: Item, shape: Shape, row: Buffer, withColumns =
 }
 
 /** What every printed object of a kind begins with. */
-export function typePrefix({ kind, apiVersion }: Shape['resource']): string {
+function typePrefix({ kind, apiVersion }: Shape['resource']): string {
   return `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`
 }
 

@@ -55,7 +55,7 @@ const unlistedGroupPriority = 1_000
 export type GroupVersionChoice = (group: string, version: string) => boolean
 
 /** What a kube-apiserver serves unless told otherwise: alpha and beta versions are off. */
-export function servedByDefault(_group: string, version: string): boolean {
+function servedByDefault(_group: string, version: string): boolean {
   return isStableVersion(version)
 }
 

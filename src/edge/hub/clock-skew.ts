@@ -2,7 +2,7 @@
 import { isoTime } from '../../runtime/iso-time.ts'
 
 /** The clocks of edge and hub may differ by this much before it is named as a likely cause: certificates allow as much. */
-export const NOTABLE_CLOCK_SKEW_MS = 5 * 60 * 1000
+const NOTABLE_CLOCK_SKEW_MS = 5 * 60 * 1000
 
 interface ClockReading {
   readonly nowMs: number

@@ -29,7 +29,7 @@ export interface BroughtPaths {
   readonly key: string
 }
 
-export class BroughtIdentityError extends ExplainedError {
+class BroughtIdentityError extends ExplainedError {
   override readonly name = 'BroughtIdentityError'
 }
 

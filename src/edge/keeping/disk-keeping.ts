@@ -25,7 +25,7 @@ import { WrittenFile } from './written-file.ts'
 /** How long changes gather before they are written: a power cut may cost so much, and a card lives longer. */
 export const FLUSH_DELAY_MS = 1_000
 /** Changes that gathered so much are written at once. */
-export const FLUSH_BYTES = 1024 * 1024
+const FLUSH_BYTES = 1024 * 1024
 /** A file that has grown larger, by what LMDB has freed in it and cannot use, is written anew. */
 export const MAX_REPLICA_BYTES = 512 * 1024 * 1024
 /** When keeping is tried again after a failure, at first and at last: each try may write everything. */

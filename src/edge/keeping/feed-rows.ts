@@ -6,7 +6,7 @@ import * as v from 'valibot'
 import type { KeptEntry, KeptHead } from './kept.ts'
 
 /** Heads are some hundred bytes; a selector of a client may be in one. */
-export const MAX_HEAD_BYTES = 64 * 1024
+const MAX_HEAD_BYTES = 64 * 1024
 /** Twice what the API server takes for an object. */
 export const MAX_ENTRY_BYTES = 8 * 1024 * 1024
 /** A form is a word. */

@@ -11,7 +11,7 @@ import { checksumOf, encodeRow, NoKeyError, placeOf } from './row-values.ts'
 import type { SecretBox } from './secret-box.ts'
 
 /** All that is kept, without what LMDB needs for itself: at most half of the file, which is copied on write. */
-export const MAX_KEPT_BYTES = 256 * 1024 * 1024
+const MAX_KEPT_BYTES = 256 * 1024 * 1024
 
 /** Why a feed or a record is not kept; the rest is. */
 export type UnkeptReason = 'too-large' | 'long-name' | 'no-key'

@@ -3,7 +3,7 @@ import type { KeptRecord } from './kept.ts'
 import { fitsRowKey } from './row-keys.ts'
 
 /** Of all records together: documents of the API, verdicts, answers. */
-export const MAX_RECORD_BYTES = 32 * 1024 * 1024
+const MAX_RECORD_BYTES = 32 * 1024 * 1024
 /** What a record costs beside its value. */
 const RECORD_OVERHEAD_BYTES = 256
 

@@ -7,9 +7,9 @@ import { readFileBounded, writeFileAtomically } from '../../runtime/files/atomic
 import type { Random } from '../../runtime/random.ts'
 
 /** Of our own key, and the least of one from outside. */
-export const REPLICA_KEY_BYTES = 32
+const REPLICA_KEY_BYTES = 32
 /** A key from outside may be text; what is longer was named by mistake. */
-export const MAX_REPLICA_KEY_BYTES = 4_096
+const MAX_REPLICA_KEY_BYTES = 4_096
 
 /** What is known of the key, and what people should hear of it. */
 export interface ReplicaKey {

@@ -12,7 +12,7 @@ const NUMBER_AT = 1
 const NAME_AT = 5
 
 /** LMDB takes 1978 bytes; names and namespaces of Kubernetes have 317 at most. */
-export const MAX_ROW_NAME_BYTES = 1_024
+const MAX_ROW_NAME_BYTES = 1_024
 /** Numbers of feeds in one file; each writing of a whole feed takes one. */
 export const MAX_FEED_NUMBER = 4_294_967_295
 

@@ -12,7 +12,7 @@ import type { ReplicaFiles } from './replica-files.ts'
 import type { SecretBox } from './secret-box.ts'
 
 /** A transaction that has so much ends as soon as it may. */
-export const TRANSACTION_BYTES = 1024 * 1024
+const TRANSACTION_BYTES = 1024 * 1024
 /** What is left free on the disk: the node has other uses for it, and LMDB does not survive every full disk. */
 export const MIN_FREE_DISK_BYTES = 32 * 1024 * 1024
 

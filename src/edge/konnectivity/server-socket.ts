@@ -7,7 +7,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { within } from '../../tunnel/carriers/deadline.ts'
 
 /** For the connection and its handshake together. */
-export const KONNECTIVITY_CONNECT_TIMEOUT_MS = 20_000
+const KONNECTIVITY_CONNECT_TIMEOUT_MS = 20_000
 
 /** In PEM. */
 export interface ServerTls {

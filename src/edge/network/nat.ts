@@ -24,7 +24,7 @@ import { createNatMetrics, type NatMetrics } from './network-metrics.ts'
 /** Rules that somebody removes, and a new address of the service, are seen to within this time. */
 export const NAT_CHECK_MS = 10_000
 
-export class NatError extends ExplainedError {
+class NatError extends ExplainedError {
   override readonly name = 'NatError'
 }
 

@@ -22,7 +22,7 @@ export interface UnixSocketAddress {
   readonly groupId?: number
 }
 
-export class UnixSocketError extends ExplainedError {
+class UnixSocketError extends ExplainedError {
   override readonly name = 'UnixSocketError'
 }
 

@@ -12,7 +12,7 @@ import { TransportError, toTransportError } from './transport-error.ts'
 /** For dialling and the TLS handshake together. */
 export const DEFAULT_CONNECT_TIMEOUT_MS = 15_000
 /** Idle time before the kernel asks whether the peer lives; ten unanswered probes a second apart end the connection. */
-export const TCP_KEEP_ALIVE_MS = 30_000
+const TCP_KEEP_ALIVE_MS = 30_000
 
 export interface DialTarget {
   readonly host: string

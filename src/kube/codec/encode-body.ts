@@ -26,11 +26,11 @@ export function encodeJson(json: string, form: BodyForm): Buffer {
   return Buffer.from(form === 'indented' ? toIndentedJson(JSON.parse(json)) : `${json}\n`)
 }
 
-export function toIndentedJson(value: unknown): string {
+function toIndentedJson(value: unknown): string {
   return JSON.stringify(value, null, 2)
 }
 
 /** API servers make YAML from JSON, with all keys in alphabetical order. In YAML 1.1 a bare `no` is false: it is quoted. */
-export function toYaml(value: unknown): string {
+function toYaml(value: unknown): string {
   return stringify(value, { sortMapEntries: true, lineWidth: 0, indentSeq: false, version: '1.1' })
 }

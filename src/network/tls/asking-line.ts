@@ -7,7 +7,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { TokenBucket } from '../../runtime/token-bucket.ts'
 
 /** Of all handshakes of a process that take their time: a hundredth of a core. 250 of them are asked after as often as they like. */
-export const LATE_HANDSHAKE_ASKS_PER_SECOND = 500
+const LATE_HANDSHAKE_ASKS_PER_SECOND = 500
 /** How long the line stands still where all was asked that may be: one timer for a handful of them. */
 export const LATE_HANDSHAKE_ROUND_MS = 20
 

@@ -14,7 +14,7 @@ export const MAX_HANDSHAKE_RSA_BITS = 8192
 /** Bytes of a chain in which CAs say which names they may vouch for: each name below is compared with each of those. */
 export const MAX_CONSTRAINED_CERTIFICATE_BYTES = 8 * 1024
 /** Everybody uses 65537; the work grows with the length. */
-export const MAX_HANDSHAKE_RSA_EXPONENT_BITS = 32
+const MAX_HANDSHAKE_RSA_EXPONENT_BITS = 32
 
 /** Throws a `HandshakeRefusal` for a chain that would cost more. An empty one is a peer that presents none. */
 export function checkChainPrice(certificates: readonly Buffer[]): void {

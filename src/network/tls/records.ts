@@ -3,7 +3,7 @@
 /** Bytes of a record's header: type, version and length. */
 export const RECORD_HEADER_BYTES = 5
 /** The most that any version allows, with what encryption adds. */
-export const MAX_RECORD_PAYLOAD_BYTES = 16 * 1024 + 2048
+const MAX_RECORD_PAYLOAD_BYTES = 16 * 1024 + 2048
 
 /** What is in a record. */
 export const RecordType = { changeCipherSpec: 20, alert: 21, handshake: 22, applicationData: 23 } as const

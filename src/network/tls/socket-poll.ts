@@ -14,11 +14,11 @@ const READ_BYTES = 64 * 1024
 const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES)
 
 /** The first pause between two reads of a handshake. */
-export const HANDSHAKE_POLL_MIN_MS = 1
+const HANDSHAKE_POLL_MIN_MS = 1
 /** The longest: whoever has not answered for seconds is no more in a hurry. */
-export const HANDSHAKE_POLL_MAX_MS = 500
+const HANDSHAKE_POLL_MAX_MS = 500
 /** How often one handshake is asked after before it goes to the line: for a second of silence, or two answers of a far peer. */
-export const HANDSHAKE_EAGER_ASKS = 16
+const HANDSHAKE_EAGER_ASKS = 16
 
 /** By the clock that the kernel goes by, whatever others go by. */
 const line = new AskingLine(systemClock)

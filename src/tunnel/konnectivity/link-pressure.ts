@@ -13,7 +13,7 @@ export const MAX_QUEUED_BYTES_PER_CONNECTION = 4 * 1024 * 1024
 export const READER_STALL_LIMIT_MS = 500
 
 /** A reader was too slow for a link that others need too. */
-export class StalledReaderError extends Error {
+class StalledReaderError extends Error {
   override readonly name = 'StalledReaderError'
 }
 

@@ -83,7 +83,7 @@ function scaled(workload: KubeObject, scale: KubeObject): KubeObject {
   return workload
 }
 
-export function scaleOf(workload: KubeObject): KubeObject {
+function scaleOf(workload: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = workload.metadata ?? {}
   const replicas = integer(struct(workload, 'spec'), 'replicas') ?? 0
   const status = { replicas: integer(struct(workload, 'status'), 'replicas') ?? 0, selector: selectorText(workload) }

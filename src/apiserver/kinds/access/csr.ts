@@ -143,7 +143,7 @@ function checkSigner(signer: string, oldSigner: string, path: string): FieldErro
   return checkSignerName(signer, path)
 }
 
-export function checkSignerName(signer: string, path: string): FieldError[] {
+function checkSignerName(signer: string, path: string): FieldError[] {
   if (signer === '') return [requiredField(path)]
   const [domain = '', name, ...rest] = signer.split('/')
   if (name === undefined || rest.length > 0) {
