@@ -1,6 +1,7 @@
 /** Who owns which path. Delegates are asked in order; the first that knows a path answers, and nobody's path is not found. */
 import type { Registry } from 'prom-client'
 import type { Clock } from '../runtime/clock.ts'
+import { systemRandom } from '../runtime/random.ts'
 import type { HealthChecks } from '../telemetry/health.ts'
 import { reviewToken } from './auth/tokens/token-review.ts'
 import type { Auth } from './compose-auth.ts'
@@ -86,6 +87,7 @@ function builtInResources({ kept, auth, writer, heavy, clock }: DelegatesOptions
     reader,
     writer,
     clock,
+    random: systemRandom.fraction,
     renderer,
     authorizer,
     special: async (context, info) =>

@@ -20,6 +20,8 @@ import { WatchQueue } from './watch-queue.ts'
 export interface CoreParts extends CoreAnswersParts, CoreWritesParts {
   readonly store: Store
   readonly cache: ObjectCache
+  /** Draws from [0, 1). */
+  readonly random: () => number
   /** Resources that keep nothing, and subresources with a life of their own. False: not one of them. */
   special(context: RequestContext, info: ResourceRequest): Promise<boolean>
 }
@@ -99,7 +101,7 @@ export class CoreHandler {
   }
 
   async #watch(context: RequestContext, info: ResourceRequest, resource: Resource): Promise<void> {
-    const { cache, store, clock, reader } = this.#parts
+    const { cache, store, clock, random, reader } = this.#parts
     const output = this.#answers.negotiate(context, BUILT_IN_COLLECTION, true)
     const { labels, fields, ...options } = readCollectionOptions({ info, query: context.query }, resource.kind, true)
     namedRevision(options.resourceVersion)
@@ -119,6 +121,7 @@ export class CoreHandler {
       queue,
       store,
       clock,
+      random,
       caller: context.user.name,
     })
     await watch.run(AbortSignal.any([context.signal, slow.signal]))

@@ -63,7 +63,19 @@ function world(
   } as CollectionOptions
   const output = { resource, representation: { as: 'Object', encoding: 'json' }, pretty: false, nowMs: 0 } as const
   const frames = new EventFrames(new Renderer({ run: () => Promise.reject(new Error('nothing here is large')) }))
-  const parts = { collection, prefix, selection: () => true, options, output, frames, queue, store, clock, caller: '' }
+  const parts = {
+    collection,
+    prefix,
+    selection: () => true,
+    options,
+    output,
+    frames,
+    queue,
+    store,
+    clock,
+    random: () => 0,
+    caller: '',
+  }
   const done = new Watch(parts).run(stop.signal)
   const told = (): string[] =>
     written.map((line) => {

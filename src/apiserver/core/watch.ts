@@ -4,7 +4,6 @@
  */
 
 import { type CollectionOptions, namedRevision } from '../../kube/collection/options.ts'
-import { systemRandom } from '../../runtime/random.ts'
 import { Turns } from '../../runtime/turns.ts'
 import { Item } from '../objects/item.ts'
 import type { Store } from '../storage/store.ts'
@@ -24,6 +23,8 @@ export interface WatchParts extends WatchClientParts {
   /** Without the selectors: they may be long, and a watch lives long. */
   readonly options: Omit<CollectionOptions, 'labels' | 'fields'>
   readonly store: Store
+  /** Draws from [0, 1), to spread the ends of watches. */
+  readonly random: () => number
 }
 
 export class Watch {
@@ -45,10 +46,10 @@ export class Watch {
 
   /** Runs until the signal aborts or the time is up, and ends the stream. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, options, queue } = this.#parts
+    const { clock, random, options, queue } = this.#parts
     const ended = new AbortController()
     const running = AbortSignal.any([signal, ended.signal])
-    const cancelTimeout = clock.schedule(watchTimeoutMs(options.timeoutSeconds), () => ended.abort())
+    const cancelTimeout = clock.schedule(watchTimeoutMs(options.timeoutSeconds, random), () => ended.abort())
     const stopBookmarks = options.allowBookmarks ? this.#bookmarkNowAndThen() : () => {}
     try {
       await this.#follow(running)
@@ -172,7 +173,7 @@ export class Watch {
   }
 }
 
-function watchTimeoutMs(seconds: number | undefined): number {
+function watchTimeoutMs(seconds: number | undefined, random: () => number): number {
   if (seconds !== undefined && seconds > 0) return seconds * 1000
-  return MIN_WATCH_TIMEOUT_MS * (1 + systemRandom.fraction())
+  return MIN_WATCH_TIMEOUT_MS * (1 + random())
 }

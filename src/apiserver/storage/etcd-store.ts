@@ -3,6 +3,7 @@
  * its own. All keys stand behind a prefix; revisions are etcd's, so they also grow when somebody else writes there.
  */
 import type { Clock } from '../../runtime/clock.ts'
+import { systemRandom } from '../../runtime/random.ts'
 import { checkListOptions, checkRevision, checkTransaction } from './checks.ts'
 import { EtcdClient, type EtcdClientOptions } from './etcd/client.ts'
 import type { Input, Output } from './etcd/codec.ts'
@@ -20,7 +21,7 @@ import {
   type TXN_RESPONSE,
 } from './etcd/messages.ts'
 import { SharedRead } from './etcd/shared-read.ts'
-import { type EtcdEvent, EtcdWatch, revisionOf } from './etcd/watch.ts'
+import { type EtcdEvent, EtcdWatch, type EtcdWatchOptions, revisionOf } from './etcd/watch.ts'
 import { isEmptyRange, prefixRange } from './keys.ts'
 import type {
   Change,
@@ -47,22 +48,23 @@ export interface EtcdStoreOptions extends EtcdClientOptions {
   /** What stands in front of all keys; two stores with different ones do not see each other. */
   readonly keyPrefix?: string
   readonly progressIntervalMs?: number
+  /** Draws from [0, 1), to spread the waits between attempts. */
+  readonly random?: () => number
 }
 
 export class EtcdStore implements Store {
   readonly #client: EtcdClient
-  readonly #clock: Clock
   readonly #keyPrefix: string
-  readonly #progressIntervalMs: number
+  readonly #watching: EtcdWatchOptions
   readonly #leases: LeasePool
   readonly #presentRevision: SharedRead<number>
 
   /** Connects when it is first used, and again whenever it must. Throws StoreUsageError. */
   constructor(options: EtcdStoreOptions, clock: Clock) {
     this.#client = new EtcdClient(options, clock)
-    this.#clock = clock
     this.#keyPrefix = options.keyPrefix ?? DEFAULT_KEY_PREFIX
-    this.#progressIntervalMs = options.progressIntervalMs ?? PROGRESS_INTERVAL_MS
+    const { progressIntervalMs = PROGRESS_INTERVAL_MS, random = systemRandom.fraction } = options
+    this.#watching = { client: this.#client, clock, random, progressIntervalMs }
     this.#leases = new LeasePool(clock, async (ttl) => (await this.#client.call(LEASE_GRANT, { ttl })).id)
     this.#presentRevision = new SharedRead(() => this.#askRevision())
   }
@@ -111,7 +113,7 @@ export class EtcdStore implements Store {
     const { start, end } = prefixRange(this.#keyPrefix + prefix)
     const range = { key: start.length > 0 ? start : TO_THE_END, rangeEnd: end ?? TO_THE_END }
     const position = Math.max(afterRevision, FIRST_REVISION)
-    const watch = new EtcdWatch(this.#client, this.#clock, range, position, this.#progressIntervalMs)
+    const watch = new EtcdWatch(this.#watching, range, position)
     for await (const { events, revision } of watch.run((reach) => this.#checkReach(reach), signal)) {
       yield { changes: events.map((event) => this.#change(event)), revision }
     }
@@ -131,13 +133,7 @@ export class EtcdStore implements Store {
     if (await this.#isReadable(FIRST_REVISION)) return FIRST_REVISION
     const abort = new AbortController()
     const key = this.#noKey()
-    const watch = new EtcdWatch(
-      this.#client,
-      this.#clock,
-      { key, rangeEnd: Buffer.alloc(0) },
-      0,
-      this.#progressIntervalMs,
-    )
+    const watch = new EtcdWatch(this.#watching, { key, rangeEnd: Buffer.alloc(0) }, 0)
     try {
       for await (const _ of watch.run(async () => undefined, abort.signal)) break
     } catch (error) {

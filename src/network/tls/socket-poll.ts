@@ -5,7 +5,7 @@
  * after in a line with all others of that kind.
  */
 import { readSync } from 'node:fs'
-import { systemClock } from '../../runtime/clock.ts'
+import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { AskingLine } from './asking-line.ts'
 
 /** Bytes of one read, as many as Node itself reads at once. */
@@ -20,8 +20,14 @@ const HANDSHAKE_POLL_MAX_MS = 500
 /** How often one handshake is asked after before it goes to the line: for a second of silence, or two answers of a far peer. */
 const HANDSHAKE_EAGER_ASKS = 16
 
-/** By the clock that the kernel goes by, whatever others go by. */
-const line = new AskingLine(systemClock)
+/** Whose time the pauses are of, and the line for those that take longer. */
+export interface PollPace {
+  readonly clock: Clock
+  readonly line: AskingLine
+}
+
+/** By the clock that the kernel goes by, whatever others go by, and in one line for the whole process. */
+const processPace: PollPace = { clock: systemClock, line: new AskingLine(systemClock) }
 
 export interface SocketPollOptions {
   /** The number of the connection, negative once it is closed: another one may have it then. */
@@ -36,6 +42,7 @@ export interface SocketPollOptions {
 
 export class SocketPoll {
   readonly #options: SocketPollOptions
+  readonly #pace: PollPace
   #waitedMs = 0
   #asks = 0
   /** The present one; when another ends, that means nothing any more. */
@@ -43,8 +50,9 @@ export class SocketPoll {
   #leaveLine = (): void => {}
   #isStopped = false
 
-  constructor(options: SocketPollOptions) {
+  constructor(options: SocketPollOptions, pace: PollPace = processPace) {
     this.#options = options
+    this.#pace = pace
   }
 
   /** Goes on from where it is. */
@@ -62,10 +70,10 @@ export class SocketPoll {
     const goOn = (): void => {
       if (this.#pause !== pause) return
       if (this.#asks < HANDSHAKE_EAGER_ASKS) ask()
-      else this.#leaveLine = line.enter(this.#options.address, ask)
+      else this.#leaveLine = this.#pace.line.enter(this.#options.address, ask)
     }
     // A process waits for its handshakes as for all it reads.
-    void systemClock.sleep(pauseMs).then(goOn)
+    void this.#pace.clock.sleep(pauseMs).then(goOn)
   }
 
   pause(): void {

@@ -4,7 +4,6 @@
  */
 import { Backoff, type BackoffSteps } from '../../../runtime/backoff.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import { systemRandom } from '../../../runtime/random.ts'
 import { CompactedError, StoreUnavailableError } from '../store-errors.ts'
 import type { EtcdClient, EtcdStream } from './client.ts'
 import type { Output } from './codec.ts'
@@ -32,25 +31,29 @@ export interface WatchedRange {
 
 type Stream = EtcdStream<typeof WATCH_REQUEST, typeof WATCH_RESPONSE>
 
+export interface EtcdWatchOptions {
+  readonly client: EtcdClient
+  readonly clock: Clock
+  /** Draws from [0, 1). */
+  readonly random: () => number
+  readonly progressIntervalMs: number
+}
+
 export class EtcdWatch {
   readonly #client: EtcdClient
   readonly #clock: Clock
+  readonly #random: () => number
   readonly #range: WatchedRange
   readonly #progressIntervalMs: number
   /** Everything up to here has been delivered. */
   #position: number
 
-  constructor(
-    client: EtcdClient,
-    clock: Clock,
-    range: WatchedRange,
-    afterRevision: number,
-    progressIntervalMs: number,
-  ) {
+  constructor({ client, clock, random, progressIntervalMs }: EtcdWatchOptions, range: WatchedRange, after: number) {
     this.#client = client
     this.#clock = clock
+    this.#random = random
     this.#range = range
-    this.#position = afterRevision
+    this.#position = after
     this.#progressIntervalMs = progressIntervalMs
   }
 
@@ -59,7 +62,7 @@ export class EtcdWatch {
    * whether the changes behind a revision are still all there; and StoreUnavailableError when the client is closed.
    */
   async *run(checkReach: (revision: number) => Promise<void>, signal: AbortSignal): AsyncGenerator<EtcdEvents, void> {
-    const backoff = new Backoff(systemRandom.fraction, WATCH_BACKOFF)
+    const backoff = new Backoff(this.#random, WATCH_BACKOFF)
     while (!signal.aborted) {
       try {
         await checkReach(this.#position)
