@@ -61,7 +61,7 @@ export function addEdgeFeedsCommand(edge: Command, context: CommandContext): voi
     })
 }
 
-/** That of "causeway edge" itself. */
+/** The data folder that "causeway edge" itself would take. */
 function usualFolder({ environment }: CommandContext): string {
   return environment[variableOf(edgeRole, 'dataDir')] || (edgeRole.options.dataDir.default ?? '')
 }

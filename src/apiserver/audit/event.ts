@@ -110,7 +110,7 @@ function referenceFields(info: RequestInfo, createdName = ''): { objectRef?: Obj
   return { objectRef }
 }
 
-/** Their refusals may quote what was sent. */
+/** Resources whose refusals are not written down, as they may quote what was sent. */
 const secretResources = new Set(['secrets', 'tokenreviews'])
 
 function failureFields({ failure, info }: RequestContext): Partial<Status> {

@@ -18,7 +18,7 @@ export interface ItemChange {
 
 /** Changes kept for watches that start a little in the past, or are behind; older ones come from the store. */
 export const MAX_RECENT_CHANGES = 2_000
-/** Their objects together, where these are large. */
+/** Objects of the recent changes together, where these are large. */
 const MAX_RECENT_BYTES = 64 * 1024 * 1024
 
 export interface CollectionListener {

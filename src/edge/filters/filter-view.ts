@@ -23,7 +23,7 @@ export function viewText(view: FilterView, candidates: readonly ObjectFilter[]):
   return isShown && view.localPods !== '' ? `${text} ${view.localPods}` : text
 }
 
-/** The same without what a running watch tells of by itself when it changes. */
+/** A view as text, without the local pods: a running watch tells of those by itself when they change. */
 export function lastingText(view: FilterView, candidates: readonly ObjectFilter[]): string {
   const shown = candidates.filter(({ name }) => view.filters.includes(name))
   const endpoint = shown.every(({ showsLocalPods }) => showsLocalPods) ? undefined : view.endpoint

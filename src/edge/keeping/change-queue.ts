@@ -89,7 +89,7 @@ export class ChangeQueue {
     this.#shrink()
   }
 
-  /** Its value is looked up when it is written. */
+  /** A record has changed or gone; its value is looked up when it is written. */
   record(shelf: string, key: string): void {
     this.#records.set(JSON.stringify([shelf, key]), { shelf, key })
   }

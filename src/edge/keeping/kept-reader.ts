@@ -45,7 +45,7 @@ interface Gathering {
 export class KeptReader {
   readonly faults: ReadFaults = { damaged: 0, unreadable: 0, orphaned: 0, lostPages: 0, foreignFormat: undefined }
   readonly #options: KeptReaderOptions
-  /** Those whose entries have not come yet. */
+  /** Heads of feeds whose entries have not come yet, by the number of the feed. */
   readonly #heads = new Map<number, HeadRow>()
   readonly #numbers = new Map<string, number>()
   #gathering: Gathering | undefined

@@ -10,7 +10,7 @@ import type { ProbeResult } from './reach-core.ts'
 
 /** For the whole of a probe: a new connection and one question are four round trips, on the slowest link three seconds. */
 export const PROBE_TIMEOUT_MS = 5_000
-/** The same on a link whose round trip is known to be short: nobody who waits for an answer waits much longer than it takes. */
+/** The shortest time for a probe, on a link whose round trip is known to be short: nobody who waits for an answer waits much longer than it takes. */
 const MIN_PROBE_TIMEOUT_MS = 2_000
 /** How many round trips a probe may take. */
 const PROBE_ROUND_TRIPS = 20

@@ -17,7 +17,7 @@ export const PROBE_IDLE_MS = 10_000
 export const PROBE_GAP_MS = 750
 /** While nobody answers behind a link that is up: the longest wait before the next probe at first; it doubles. */
 export const PROBE_RETRY_FIRST_MS = 1_000
-/** The same at most, so that whoever waits for the API server is served soon after it is back. */
+/** The longest wait before the next probe, however long nobody has answered behind a link that is up: so whoever waits for the API server is served soon after it is back. */
 export const PROBE_RETRY_MAX_MS = 10_000
 /** Probes in a row that have to say the same before they are believed: one may have met a restart, or a single lost packet. */
 export const DECISIVE_PROBES = 2

@@ -90,7 +90,7 @@ export class Reflector<T extends Versioned> {
     for await (const step of this.steps(signal)) yield* announcements(step)
   }
 
-  /** The same with all that changed at once kept together: a new snapshot is one step, and so is each event. */
+  /** What is told, with all that changed at once kept together: a new snapshot is one step, and so is each event. Ends as `notifications` does. */
   async *steps(signal: AbortSignal): AsyncGenerator<Step<T>, void, undefined> {
     if (this.#running) throw new Error('this reflector is running already')
     this.#running = true

@@ -16,7 +16,7 @@ export interface ReadableFile {
   readonly sizeBytes: number
   /** Fills `target` from `offset` on; returns how many bytes there were. */
   read(target: Buffer, offset: number): number
-  /** The same, where the disk may have to be waited for. */
+  /** Fills `target` from `offset` on, where the disk may have to be waited for; how many bytes there were. */
   readLater(target: Buffer, offset: number): Promise<number>
   close(): Promise<void>
 }

@@ -13,7 +13,7 @@ import type { OfflineTime } from './offline-time.ts'
 
 /** Several for each pod a node may have; beyond, the one seen longest ago is forgotten. */
 export const MAX_SEEN_TOKENS = 4_096
-/** Those that come together are written together. */
+/** How long tokens that were seen wait to be written, together with those that come meanwhile. */
 const SEEN_TOKENS_KEEP_MS = 5_000
 /** Whoever has been online this long after the end of its token has had the time to get another: kubelets try every minute or two. */
 export const RENEWAL_TIME_MS = 60 * 60 * 1000

@@ -17,7 +17,7 @@ import { readIssuer, readKeySet } from './key-set.ts'
 export const KEYS_REFRESH_MS = 10 * 60_000
 /** A token of an unknown key is no reason to fetch more often than this. */
 export const KEYS_MIN_GAP_MS = 30_000
-/** The same while there are none at all. */
+/** A token is no reason to fetch keys more often than this while none are known at all. */
 const FIRST_KEYS_GAP_MS = 2_000
 /** Of one answer: room for a hundred times what an API server says. */
 export const MAX_KEY_SET_BYTES = 256 * 1024
