@@ -29,7 +29,9 @@ import { CommandError, UsageError } from './failure.ts'
 import { LiveSettings } from './live-settings.ts'
 import { roleSurroundings } from './role-surroundings.ts'
 import { addressRemedy, runRole } from './run-role.ts'
-import { readStandardInput } from './standard-input.ts'
+
+/** Far more than a token; a whole file sent by mistake is cut off. */
+const MAX_STANDARD_INPUT_BYTES = 64 * 1024
 
 const HELP = `
 Runs until stopped. Prints a line that starts with "ready" on stdout once it
@@ -138,6 +140,19 @@ function joinedText({ outcome, identity, tokenFileKept }: JoinResult, dataDir: s
 async function tokenSource(file: string): Promise<TokenSource> {
   if (file !== '-') return { kind: 'file', path: file }
   return { kind: 'text', text: await readStandardInput('the join token') }
+}
+
+/** A secret from there stands in no argument and in no file. */
+async function readStandardInput(what: string): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > MAX_STANDARD_INPUT_BYTES)
+      throw new CommandError(`standard input has more than ${MAX_STANDARD_INPUT_BYTES} bytes; that is not ${what}`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }
 
 interface EdgeSettings {

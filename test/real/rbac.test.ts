@@ -3,6 +3,7 @@
  * users, groups, ServiceAccounts and nodes, which must be answered alike, word for word.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { standardAuthorizer } from '../../src/apiserver/auth/modes.ts'
 import { NodeGraph } from '../../src/apiserver/auth/node/graph.ts'
 import { GRAPH_RESOURCES } from '../../src/apiserver/auth/node/resources.ts'
 import { staleAggregations } from '../../src/apiserver/auth/rbac/aggregation.ts'
@@ -20,7 +21,6 @@ import {
   reviewSubjectAccess,
 } from '../../src/apiserver/auth/review.ts'
 import type { AccessReview, ReviewedSubject } from '../../src/apiserver/auth/review-objects.ts'
-import { standardAuthorizer } from '../../src/apiserver/auth/standard-authorizer.ts'
 import { MASTERS_GROUP, type UserInfo } from '../../src/apiserver/request/user.ts'
 import { KubeClient } from '../../src/kube/client/client.ts'
 import type { HeaderList } from '../../src/kube/client/credentials.ts'

@@ -2,10 +2,9 @@ import { describe, expect, it } from 'vitest'
 import type { Attributes } from '../request/authorizer.ts'
 import { anonymousUser, MASTERS_GROUP, type UserInfo } from '../request/user.ts'
 import type { AuthorizationMode } from './mode-names.ts'
-import { allowsAnonymous } from './modes.ts'
+import { allowsAnonymous, standardAuthorizer } from './modes.ts'
 import { NodeGraph } from './node/graph.ts'
 import { RbacView } from './rbac/view.ts'
-import { standardAuthorizer } from './standard-authorizer.ts'
 
 const bob: UserInfo = { name: 'bob', uid: '', groups: [], extra: {} }
 

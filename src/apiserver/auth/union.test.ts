@@ -8,9 +8,9 @@ import {
   type RuleListing,
 } from '../request/authorizer.ts'
 import { anonymousUser, MASTERS_GROUP } from '../request/user.ts'
+import { standardAuthorizer } from './modes.ts'
 import { NodeGraph } from './node/graph.ts'
 import { RbacView } from './rbac/view.ts'
-import { standardAuthorizer } from './standard-authorizer.ts'
 import { PathAuthorizer, UnionAuthorizer } from './union.ts'
 
 function fixed(decision: Decision, listing: RuleListing = NO_RULES): Authorizer {

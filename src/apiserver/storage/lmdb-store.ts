@@ -11,10 +11,9 @@ import { follow, type History } from './follow.ts'
 import { GroupCommit } from './group-commit.ts'
 import { LeaseSweeper } from './lease-sweeper.ts'
 import { DiskRoom, freeBytesOf } from './lmdb/disk-room.ts'
-import { type Environment, LmdbEnvironment } from './lmdb/environment.ts'
-import { forgottenHistory } from './lmdb/forgetting.ts'
+import { type Environment, LmdbEnvironment, type Table } from './lmdb/environment.ts'
 import { prepareFormat, readMeta } from './lmdb/format.ts'
-import { decodeLeaseKey, encodeInteger, META_KEYS } from './lmdb/records.ts'
+import { decodeInteger, decodeLeaseKey, decodeLog, encodeInteger, META_KEYS, undoKey } from './lmdb/records.ts'
 import { Timeline } from './lmdb/timeline.ts'
 import { WriteGroup } from './lmdb/write-group.ts'
 import type {
@@ -30,6 +29,9 @@ import type {
 } from './store.ts'
 import { CompactedError, FutureRevisionError, StoreUnavailableError } from './store-errors.ts'
 import { WatchHub } from './watch-hub.ts'
+
+/** What one step deletes at most, in revisions: short enough not to be felt by those who wait behind it. */
+const MAX_FORGOTTEN_REVISIONS = 500
 
 /** One member of a group: what it does there, and what it weighs. */
 interface Job {
@@ -222,4 +224,19 @@ function roomOf(environment: Environment, clock: Clock): DiskRoom {
 
 function closedError(): StoreUnavailableError {
   return new StoreUnavailableError('the store is closed')
+}
+
+/**
+ * The next rows that a compaction may delete, oldest first: the log up to its revision, and the undo records that the log leads
+ * to. None when everything up to `compactedRevision` is gone.
+ */
+function forgottenHistory(environment: Environment, compactedRevision: number): { table: Table; key: Buffer }[] {
+  const rows: { table: Table; key: Buffer }[] = []
+  const range = { start: encodeInteger(0), end: encodeInteger(compactedRevision + 1), limit: MAX_FORGOTTEN_REVISIONS }
+  for (const { key, value } of environment.scan('log', range)) {
+    const revision = decodeInteger(key)
+    for (const change of decodeLog(value)) rows.push({ table: 'undo', key: undoKey(change.key, revision) })
+    rows.push({ table: 'log', key: Buffer.from(key) })
+  }
+  return rows
 }

@@ -7,7 +7,7 @@ import { type Duplex, Readable } from 'node:stream'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import type { KubeObject } from '../objects.ts'
 import { contentEncoding, failureInSuccess, fromHttp, type ResponseContext } from '../status/from-http.ts'
-import type { ApiError } from '../status/status.ts'
+import { ApiError } from '../status/status.ts'
 import { DEFAULT_MAX_WATCH_EVENT_BYTES } from '../watch/frames.ts'
 import { type BodyCodec, BodyDecodeError, jsonCodec, mediaTypeOf } from './body-codec.ts'
 import type { ConnectionConfig } from './connection.ts'
@@ -17,7 +17,6 @@ import { refuseLostFields } from './lost-fields.ts'
 import type { ClientRequest } from './options.ts'
 import type { EncodedPatch } from './patch.ts'
 import { ResourceClient } from './resource-client.ts'
-import { DEFAULT_MAX_RETRIES, retryDelayMs } from './retry.ts'
 import {
   HttpTransport,
   type HttpTransportOptions,
@@ -31,6 +30,10 @@ import { WatchStream } from './watch-stream.ts'
 
 /** An unpaged list of several thousand large pods fits; more is read in pages. */
 const DEFAULT_MAX_BODY_BYTES = 64 * 1024 * 1024
+/** Times that a request is sent again when the server asked for patience. */
+export const DEFAULT_MAX_RETRIES = 5
+/** A server that wants us to wait longer than this gets its error reported instead. */
+export const MAX_RETRY_DELAY_MS = 30_000
 
 export interface KubeClientOptions extends Partial<HttpTransportOptions> {
   /** Replaces the HTTP transport altogether. */
@@ -208,4 +211,15 @@ function isSuccess({ status }: TransportResponse): boolean {
 
 function contentTypeOf({ headers }: TransportResponse): string {
   return headers['content-type'] ?? ''
+}
+
+/**
+ * When a request may be repeated: only when the server said that it did not act on it, and when to come back. `undefined` when
+ * the error is final.
+ */
+function retryDelayMs(error: unknown): number | undefined {
+  if (!(error instanceof ApiError) || (error.code !== 429 && error.code !== 503)) return undefined
+  if (error.retryAfterSeconds === undefined) return undefined
+  const delayMs = error.retryAfterSeconds * 1000
+  return delayMs > MAX_RETRY_DELAY_MS ? undefined : delayMs
 }
