@@ -4,9 +4,9 @@
  */
 
 /** What all feeds hold together. */
-export const MAX_FEEDS_BYTES = 256 * 1024 * 1024
+const MAX_FEEDS_BYTES = 256 * 1024 * 1024
 /** What those hold that one reader has made necessary. */
-export const MAX_READER_FEEDS_BYTES = 64 * 1024 * 1024
+const MAX_READER_FEEDS_BYTES = 64 * 1024 * 1024
 /** Feeds that one reader has made necessary; a large controller watches some hundred resources. */
 export const MAX_READER_FEEDS = 256
 

@@ -7,9 +7,9 @@ import { areComparable, isNotNewer } from '../../kube/reflector/versions.ts'
 import type { KeptObject } from './kept-object.ts'
 
 /** More changes than a client misses that comes back at once; one that missed more lists anew. */
-export const MAX_FEED_HISTORY = 1_024
+const MAX_FEED_HISTORY = 1_024
 /** What the objects in a feed's history may hold together, beside those that the feed has anyway. */
-export const MAX_FEED_HISTORY_BYTES = 4 * 1024 * 1024
+const MAX_FEED_HISTORY_BYTES = 4 * 1024 * 1024
 /** How much of it goes at once when it is full, so that not every change moves all the others. */
 const TRIMMED_SHARE = 1 / 4
 /** Lists that took the place of older ones; beyond, nobody starts before the end of the first. */

@@ -11,7 +11,7 @@ import type { CollectionType } from './representing.ts'
 import { covers } from './selection.ts'
 
 /** A kubelet alone has one for each ConfigMap and Secret of its pods. */
-export const MAX_FEEDS = 4_096
+const MAX_FEEDS = 4_096
 /** After a link comes back its feeds ask again within this time, each at a moment of its own. */
 export const FEED_RESUME_SPREAD_MS = 1_000
 

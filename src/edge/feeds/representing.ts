@@ -57,7 +57,7 @@ export function eventFrame(type: WatchEventType, object: KeptObject, output: Out
 }
 
 /** An event whose object is made for the occasion. */
-export function madeFrame(type: 'BOOKMARK' | 'ERROR', object: KubeObject, { representation }: Output): Buffer {
+function madeFrame(type: 'BOOKMARK' | 'ERROR', object: KubeObject, { representation }: Output): Buffer {
   const format = DOCUMENT_FORMATS[representation.encoding === 'protobuf' ? 'protobuf' : 'json']
   return asBuffer(format.encodeFrame(format.walker.writeEvent(type, encoded(object, format.encoding))))
 }

@@ -8,9 +8,9 @@ import { ask, type ReviewerOptions, ReviewRefusedError } from './review-request.
 import type { Access, Verdict } from './verdicts.ts'
 
 /** Rights that were taken away are felt this much later by those who read from a feed. */
-export const ACCESS_REVIEW_MS = 10_000
+const ACCESS_REVIEW_MS = 10_000
 /** Verdicts that are remembered at a time; beyond, the oldest is asked for again. */
-export const MAX_ACCESS_REVIEWS = 4_096
+const MAX_ACCESS_REVIEWS = 4_096
 
 export interface Asker {
   readonly pool: PoolName

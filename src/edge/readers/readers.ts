@@ -9,7 +9,7 @@ import type { TokenReviews } from './token-review.ts'
 import type { Access, Verdict, Verdicts } from './verdicts.ts'
 
 /** More than a node has pods; beyond, the one used least recently is found out anew. */
-export const MAX_KNOWN_IDENTITIES = 4_096
+const MAX_KNOWN_IDENTITIES = 4_096
 
 export interface Reader {
   readonly kind: 'node' | 'token' | 'anonymous'

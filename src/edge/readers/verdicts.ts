@@ -8,9 +8,9 @@ import type { ResourceRequest } from '../../kube/request-info.ts'
 import { escapeFieldValue } from '../../kube/selectors/field.ts'
 
 /** Readers times what each reads; beyond, whoever has most forgets first what it learnt longest ago, and is refused as unknown. */
-export const MAX_VERDICTS = 16_384
+const MAX_VERDICTS = 16_384
 /** Of one reader. Names of objects are a reader's to choose, so this is what one may cost. */
-export const MAX_VERDICTS_OF_READER = 2_048
+const MAX_VERDICTS_OF_READER = 2_048
 
 export type Verdict = 'allowed' | 'denied'
 

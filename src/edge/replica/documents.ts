@@ -13,11 +13,11 @@ import type { HeaderPairs, UpstreamAnswer } from '../upstream/upstream.ts'
 import { type ReadHead, speaksForAnother } from './reading.ts'
 
 /** The OpenAPI document of all built-in resources has four. */
-export const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024
+const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024
 /** All of them together; beyond, those that passed longest ago are forgotten. */
-export const MAX_DOCUMENTS_BYTES = 48 * 1024 * 1024
+const MAX_DOCUMENTS_BYTES = 48 * 1024 * 1024
 /** Paths and representations; a cluster has some hundred groups and versions. */
-export const MAX_DOCUMENTS = 2_048
+const MAX_DOCUMENTS = 2_048
 
 const paths =
   /^\/(version\/?|api|apis)$|^\/(api|apis|openapi)\/|^\/\.well-known\/openid-configuration$|^\/openid\/v1\/jwks$/

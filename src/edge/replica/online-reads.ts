@@ -35,7 +35,7 @@ import { type SharedWatchOptions, watchAnswer, watchFrom } from './shared-watch.
 const READ_BACK_BY_NODE: ReadonlySet<string> = new Set(['csinodes'])
 
 /** How long a reader waits for a feed to have its first list; then it asks by itself. */
-export const FEED_START_MS = 10_000
+const FEED_START_MS = 10_000
 
 export interface OnlineReadsOptions {
   readonly feeds: Feeds

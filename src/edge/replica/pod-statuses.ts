@@ -22,10 +22,10 @@ import { speaksForAnother } from './reading.ts'
 import type { ReplicaRequest } from './replica-request.ts'
 
 /** An API server writes no larger object. */
-export const MAX_STATUS_ANSWER_BYTES = 2 * 1024 * 1024
+const MAX_STATUS_ANSWER_BYTES = 2 * 1024 * 1024
 
 /** When a kubelet goes through the statuses that it could not write, and writes them anew. */
-export const KUBELET_STATUS_MS = 10_000
+const KUBELET_STATUS_MS = 10_000
 
 export type PodName = Pick<ResourceRequest, 'namespace' | 'name'>
 

@@ -8,7 +8,7 @@ import { LineLimit } from '../../telemetry/line-limit.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
 /** What one may read along; programs that read more often are counted in the next line. */
-export const AUDIT_LINES_PER_SECOND = 20
+const AUDIT_LINES_PER_SECOND = 20
 /** As many at once: all programs of a node begin with some lists when the node starts. */
 export const AUDIT_LINES_BURST = 500
 

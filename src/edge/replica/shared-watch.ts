@@ -15,11 +15,11 @@ import { answerOf } from './local-answer.ts'
 import type { CollectionRead } from './reading.ts'
 
 /** How often the rights of whoever watches are looked at again. */
-export const WATCH_REVIEW_MS = 60_000
+const WATCH_REVIEW_MS = 60_000
 /** By which share of it each watch is earlier or later than that. */
 const WATCH_REVIEW_JITTER = 0.2
 /** A watch without a timeout of its own ends after a random time between this and twice as much, as at an API server. */
-export const MIN_FEED_WATCH_MS = 1_800_000
+const MIN_FEED_WATCH_MS = 1_800_000
 
 export interface SharedWatchOptions {
   readonly feed: Feed

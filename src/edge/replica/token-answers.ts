@@ -18,9 +18,9 @@ import { speaksForAnother } from './reading.ts'
 import type { ReplicaRequest } from './replica-request.ts'
 
 /** A TokenRequest and its answer have a few kilobytes. */
-export const MAX_TOKEN_ANSWER_BYTES = 64 * 1024
+const MAX_TOKEN_ANSWER_BYTES = 64 * 1024
 /** Pods of a node times the tokens of each; beyond, those given longest ago are forgotten. */
-export const MAX_TOKEN_ANSWERS = 2_048
+const MAX_TOKEN_ANSWERS = 2_048
 
 /** Go's client repeats ten times by itself what carries a Retry-After. */
 const RETRY_SECONDS = 1

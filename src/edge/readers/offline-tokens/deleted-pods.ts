@@ -2,7 +2,7 @@
 import { KeptNames, type KeptNamesOptions } from './kept-names.ts'
 
 /** More than a node deletes while a token of one of them is good; beyond, the one deleted longest ago is forgotten. */
-export const MAX_DELETED_PODS = 8_192
+const MAX_DELETED_PODS = 8_192
 /** Uids are of 36 characters; what is much longer is none. */
 const MAX_POD_UID_CHARS = 64
 

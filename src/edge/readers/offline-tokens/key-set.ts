@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import type { VerificationKey } from '../../../identity/service-account/signed-token.ts'
 
 /** An API server has one key, or two while it changes them; beyond, a token without the name of its key would cost too much. */
-export const MAX_SIGNING_KEYS = 16
+const MAX_SIGNING_KEYS = 16
 /** Of a modulus: what is longer is not used by anybody and costs much to check. */
 const MAX_RSA_BITS = 8_192
 /** Below this anybody could sign. */

@@ -10,7 +10,7 @@ import type { Kept } from '../kept.ts'
 import { KeptState } from '../kept-state.ts'
 
 /** How often it is kept while offline: what a power cut may give back of a grace. */
-export const OFFLINE_TIME_KEEP_MS = 60_000
+const OFFLINE_TIME_KEEP_MS = 60_000
 
 export interface OfflineTimeOptions {
   readonly kept: Kept

@@ -22,7 +22,7 @@ import { VerificationPlaces } from './verification-places.ts'
 /** Tokens of ServiceAccounts have one to two thousand characters; headers of requests have no room for more than this. */
 export const MAX_OFFLINE_TOKEN_CHARS = 16 * 1024
 /** Verdicts that are remembered: more than a node has pods. Good and bad ones apart, so that forgers crowd nobody out. */
-export const MAX_REMEMBERED_SIGNATURES = 4_096
+const MAX_REMEMBERED_SIGNATURES = 4_096
 /** How far clocks may differ, as kube-apiserver has it. */
 export const TOKEN_LEEWAY_MS = 60_000
 

@@ -20,11 +20,11 @@ export const KEYS_MIN_GAP_MS = 30_000
 /** A token is no reason to fetch keys more often than this while none are known at all. */
 const FIRST_KEYS_GAP_MS = 2_000
 /** Of one answer: room for a hundred times what an API server says. */
-export const MAX_KEY_SET_BYTES = 256 * 1024
+const MAX_KEY_SET_BYTES = 256 * 1024
 /** Issuers that were replaced and still count, and audiences of the API server: a handful. */
-export const MAX_LEARNT_NAMES = 16
+const MAX_LEARNT_NAMES = 16
 /** Of an issuer or an audience, which are URLs. */
-export const MAX_LEARNT_NAME_CHARS = 1_024
+const MAX_LEARNT_NAME_CHARS = 1_024
 
 const JWKS_PATH = '/openid/v1/jwks'
 const DISCOVERY_PATH = '/.well-known/openid-configuration'

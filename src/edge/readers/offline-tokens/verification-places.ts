@@ -1,9 +1,9 @@
 /** How many signatures are checked at a time: each takes a thread of the pool, which disks and names need as well. */
 
 /** A check takes a tenth of a millisecond; more at a time are not faster. */
-export const MAX_VERIFICATIONS = 4
+const MAX_VERIFICATIONS = 4
 /** Tokens that wait to be checked; whoever comes then is told to come again. */
-export const MAX_WAITING_VERIFICATIONS = 256
+const MAX_WAITING_VERIFICATIONS = 256
 
 export class VerificationPlaces {
   readonly #waiting: (() => void)[] = []
