@@ -110,7 +110,7 @@ function referenceFields(info: RequestInfo, createdName = ''): { objectRef?: Obj
   return { objectRef }
 }
 
-/** Resources whose refusals are not written down, as they may quote what was sent. */
+/** Resources of whose refusals only status and reason are written down: the rest may quote what was sent. */
 const secretResources = new Set(['secrets', 'tokenreviews'])
 
 function failureFields({ failure, info }: RequestContext): Partial<Status> {
