@@ -8,7 +8,7 @@ import { ask, type ReviewerOptions, ReviewRefusedError } from './review-request.
 import type { Access, Verdict } from './verdicts.ts'
 
 /** Rights that were taken away are felt this much later by those who read from a feed. */
-const ACCESS_REVIEW_MS = 10_000
+export const ACCESS_REVIEW_MS = 10_000
 /** Verdicts that are remembered at a time; beyond, the oldest is asked for again. */
 const MAX_ACCESS_REVIEWS = 4_096
 

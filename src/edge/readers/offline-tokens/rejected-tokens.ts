@@ -5,7 +5,7 @@
 import { KeptNames, type KeptNamesOptions } from './kept-names.ts'
 
 /** More than a node's pods have while they end; beyond, the one rejected longest ago is forgotten. */
-export const MAX_REJECTED_TOKENS = 4_096
+const MAX_REJECTED_TOKENS = 4_096
 /** Of a SHA-256 in base64url. */
 const HASH_CHARS = 43
 
