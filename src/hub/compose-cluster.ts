@@ -3,6 +3,7 @@ import type { KubeClient } from '../kube/client/client.ts'
 import { selfSubjectReviews } from '../kube/client/kinds.ts'
 import type { Part } from '../process/lifecycle.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { API_SERVICES, LocalGroups } from './api-groups/local-groups.ts'
 import { CsrKeeper } from './certificates/csr-keeper.ts'
 import type { CertificateMetrics } from './certificates/metrics.ts'
 import { type ContentOptions, contentFor, NodeCertificates } from './certificates/node-certificates.ts'
@@ -43,6 +44,7 @@ export interface ComposedCluster {
   readonly door: ClusterDoor
   readonly certificates: NodeCertificates
   readonly kubeProxy: KubeProxyAccount
+  readonly groups: LocalGroups
   readonly network: ComposedNetwork
   readonly watchdog: ClusterWatchdog
   /** In the order in which they start. */
@@ -97,15 +99,17 @@ export async function composeCluster(
       for (const agent of network.agents.all) agent.end('refused')
     },
   })
+  const groups = new LocalGroups({ source: client.resource(API_SERVICES), clock, logger })
   return {
     cluster,
     door,
     certificates: new NodeCertificates({ ...content, ownUser, keeper, clock, audit, metrics }),
     kubeProxy: new KubeProxyAccount({ client, namespace: cluster.namespace, audit }),
+    groups,
     network,
     watchdog,
     // Claims and certificates first: whoever is let in is judged by them.
-    parts: [...cluster.parts, keeper, ...network.parts, watchdog],
+    parts: [...cluster.parts, keeper, groups, ...network.parts, watchdog],
   }
 }
 

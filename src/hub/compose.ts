@@ -11,6 +11,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
 import { AGENT_PATH } from '../tunnel/konnectivity/service.ts'
 import { Budget } from '../tunnel/yamux/budget.ts'
+import { groupLimits, groupRoutes } from './api-groups/group-routes.ts'
 import {
   certificateRoutes,
   MAX_SIGNINGS_IN_FLIGHT,
@@ -120,6 +121,11 @@ export async function composeHub(given: HubOptions): Promise<ComposedHub> {
         budget: new NodeBudget(clock, tokenLimits),
         gate: new WorkGate(MAX_TOKENS_IN_FLIGHT, MAX_TOKENS_QUEUED),
         kubeProxyOf: behindDoor(clusters, ({ kubeProxy }) => kubeProxy),
+      }),
+      ...groupRoutes({
+        clock,
+        budget: new NodeBudget(clock, groupLimits),
+        groupsOf: behindDoor(clusters, ({ groups }) => groups),
       }),
     ],
     clock,

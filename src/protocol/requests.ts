@@ -11,9 +11,16 @@ export const HUB_PATHS = {
   node: '/v1/node',
   /** A token for the kube-proxy of the node. */
   kubeProxyToken: '/v1/tokens/kube-proxy',
+  /** Which group versions the API server of the node's cluster serves itself. */
+  apiGroups: '/v1/api-groups',
   /** Where an HTTP/1.1 connection becomes the carrier of a session. */
   tunnel: '/v1/tunnel',
 } as const
+
+/** Group versions that a hub tells: a cluster with a hundred operators has some hundreds. Of those beyond nothing is said. */
+export const MAX_TOLD_GROUP_VERSIONS = 2_048
+/** Of one of them: a DNS subdomain, a slash and a DNS label. */
+export const MAX_GROUP_VERSION_CHARACTERS = 317
 
 /** What a node may have its cluster sign. `serving`: for the edge endpoint. `client`: for the node's own requests to the API server. */
 export const CERTIFICATE_PURPOSES = ['serving', 'client'] as const

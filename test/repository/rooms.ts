@@ -45,6 +45,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     join: ['refusal', 'claims', 'cluster', 'port'],
     certificates: ['refusal', 'shared', 'port', 'join'],
     'kube-proxy-token': ['refusal', 'shared', 'port'],
+    'api-groups': ['refusal', 'shared', 'port'],
     sessions: ['refusal', 'targets', 'claims', 'cluster', 'routing', 'port', 'join'],
     fronts: ['denial-log', 'routing', 'port'],
     konnectivity: ['refusal', 'denial-log', 'cluster', 'routing', 'port', 'sessions'],
