@@ -57,8 +57,9 @@ export class FeedSource implements ReflectorSource<KeptObject> {
     const answer = await this.#ask({ ...query }, [['accept-encoding', 'gzip']], signal)
     const format = formatOf(answer)
     const body = await readWhole(answer, MAX_LIST_BYTES)
-    this.#options.learned(typeOfList(format.walker.typeOf(body)))
-    return await inTurns(readList(format, body), new Turns(this.#options.clock))
+    const list = await inTurns(readList(format, body), new Turns(this.#options.clock))
+    this.#options.learned(typeOfList(format.walker.typeOf(body), list.items[0]))
+    return list
   }
 
   async watch(query: WatchQuery, { signal }: CallOptions): Promise<WatchSource<KeptObject>> {

@@ -48,7 +48,7 @@ describe('a feed', () => {
     expect(feed.state).toBe('resting')
     await join()
     expect([...feed.objects.keys()]).toEqual(['default/one'])
-    expect(feed.type).toEqual({ apiVersion: 'v1', kind: 'ConfigMap', listKind: 'ConfigMapList' })
+    expect(feed.type).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap', listKind: 'ConfigMapList' })
     upstream.put('two', '2')
     upstream.delete('one')
     await eventually(isCaughtUp)

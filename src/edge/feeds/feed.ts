@@ -16,7 +16,7 @@ import type { Upstream } from '../upstream/upstream.ts'
 import { type CollectionScope, describeScope, scopeSelectors } from './collection-scope.ts'
 import { FeedHistory } from './feed-history.ts'
 import { FeedSource, type Sponsor } from './feed-source.ts'
-import type { LearnedType } from './kept-list.ts'
+import { type LearnedType, learnType } from './kept-list.ts'
 import type { KeptObject } from './kept-object.ts'
 import { recordChanges } from './record-changes.ts'
 import type { CollectionType } from './representing.ts'
@@ -137,14 +137,16 @@ export class Feed {
     return this.version !== ''
   }
 
-  /** Undefined until somebody has seen one of its objects, or a list of them. */
+  /** Undefined until somebody has seen one of its objects, or a list of them that says what those are. */
   get type(): CollectionType | undefined {
-    return this.#type
+    return this.#type?.kind === '' ? undefined : this.#type
   }
 
-  learn({ apiVersion, kind, listKind }: LearnedType): void {
-    if (kind === '' || (this.#type !== undefined && listKind === undefined)) return
-    this.#type = { apiVersion, kind, listKind: listKind ?? `${kind}List` }
+  learn(learned: LearnedType): void {
+    const type = learnType(this.#type, learned)
+    if (type === this.#type) return
+    this.#type = type
+    if (this.isComplete) this.#options.moved?.(this, [], false)
   }
 
   /** Whether the node itself reads it, and not only pods. */

@@ -19,6 +19,8 @@ export interface CollectionType {
   readonly apiVersion: string
   readonly kind: string
   readonly listKind: string
+  /** No list of them was seen yet: this is what most call it. */
+  readonly isListKindGuessed?: boolean | undefined
 }
 
 export interface Output {

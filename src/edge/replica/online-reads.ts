@@ -110,6 +110,8 @@ export class OnlineReads {
     const identity = await readers.admit(request.reader, reading.info)
     const feed = identity && feeds.find(this.#scopeFor(reading, identity))
     if (identity === undefined || feed?.state !== 'following' || feed.type === undefined) return undefined
+    // The API server says what such a list is called, and it is learnt as it passes.
+    if (feed.type.isListKindGuessed === true) return undefined
     try {
       const output = outputOf(reading, feed.type, clock)
       const answer = listAnswer(feed, reading, selectionFrom(feed.scope, feed.scope, feed.type.kind), output)
@@ -159,6 +161,8 @@ class WatchOpening {
   /** The feed has no list yet, and nobody had asked for one before this watch. */
   readonly #isFirst: boolean
   readonly #wasFollowing: boolean
+  /** The feed is none of this reader's any more, or is gone: it must not be taken over to. */
+  #isLost = false
 
   constructor(feed: Feed, reading: CollectionRead, request: ReplicaRequest, options: OnlineReadsOptions) {
     this.#feed = feed
@@ -185,6 +189,7 @@ class WatchOpening {
   }
 
   #lost(): void {
+    this.#isLost = true
     if (this.#body instanceof RelayedWatch) return
     this.#body?.finish()
   }
@@ -264,7 +269,7 @@ class WatchOpening {
   #shared(): SharedWatchOptions | undefined {
     const { clock, random, readers } = this.#options
     const { type, scope } = this.#feed
-    if (type === undefined) return undefined
+    if (type === undefined || this.#isLost) return undefined
     return {
       feed: this.#feed,
       reading: this.#reading,

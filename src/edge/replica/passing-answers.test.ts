@@ -174,4 +174,22 @@ describe('answers that pass', () => {
       expect(passing.pass(reading(target), given, reader)).toBe(given)
     }
   })
+
+  it('say what the lists of a custom resource are called, to a feed that has only seen its objects', async () => {
+    const gadgets = '/apis/example.com/v1/gadgets'
+    const toolbox = { kind: 'Toolbox', apiVersion: 'example.com/v1', metadata: { resourceVersion: '11' }, items: [] }
+    const feed = feeds.ensure(reading(gadgets).scope, 'reader')
+    if (feed === undefined) throw new Error('there is no feed')
+    feed.adopt({ objects: [], resourceVersion: '10' })
+    feed.learn({ apiVersion: 'example.com/v1', kind: 'Gadget' })
+    Object.defineProperty(feed, 'state', { value: 'following' })
+    expect(feed.type).toMatchObject({ listKind: 'GadgetList', isListKindGuessed: true })
+    // A part of the collection is called the same.
+    const text = JSON.stringify(toolbox)
+    expect(await pass('/apis/example.com/v1/namespaces/shop/gadgets', answer(text))).toBe(text)
+    expect(feed.type).toEqual({ apiVersion: 'example.com/v1', kind: 'Gadget', listKind: 'Toolbox' })
+    expect(feed.version).toBe('10')
+    const given = answer(text)
+    expect(passing.pass(reading(gadgets), given, reader)).toBe(given)
+  })
 })

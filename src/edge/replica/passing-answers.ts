@@ -13,6 +13,7 @@ import { Turns } from '../../runtime/turns.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { CollectionScope } from '../feeds/collection-scope.ts'
 import { compactJson } from '../feeds/compact-json.ts'
+import type { Feed } from '../feeds/feed.ts'
 import { NODE_READER } from '../feeds/feed-budget.ts'
 import type { Feeds } from '../feeds/feeds.ts'
 import { readList, typeOfList } from '../feeds/kept-list.ts'
@@ -58,9 +59,10 @@ export class PassingAnswers {
     if (reading.kind === 'watch') return answer
     if (answer.status === 404 && reading.kind === 'get') this.#isGone(reading)
     if (answer.status !== 200) return answer
-    if (this.#isFollowed(reading.scope)) {
+    const followed = this.#followed(reading.scope)
+    if (followed !== undefined) {
       if (reader.kind === 'node') this.#feeds.find(reading.scope)?.claimForNode()
-      return answer
+      return reading.kind === 'list' ? this.#learnListKind(followed, reading, answer) : answer
     }
     if (reading.output.representation.as !== 'Object') {
       this.#fetchAside(reading, reader)
@@ -86,9 +88,19 @@ export class PassingAnswers {
   }
 
   /** Then all that can be known of it is known from there. */
-  #isFollowed(scope: CollectionScope): boolean {
+  #followed(scope: CollectionScope): Feed | undefined {
     const feed = this.#feeds.find(scope) ?? this.#feeds.covering(scope)
-    return feed?.state === 'following'
+    return feed?.state === 'following' ? feed : undefined
+  }
+
+  /** But what a list is called: a feed that has its objects by a watch has never seen one. */
+  #learnListKind(feed: Feed, { output }: Reading, answer: UpstreamAnswer): UpstreamAnswer {
+    const isKnown = feed.type !== undefined && feed.type.isListKindGuessed !== true
+    if (isKnown || output.representation.as !== 'Object') return answer
+    return tapAnswer(answer, MAX_KEPT_ANSWER_BYTES, (bytes) => {
+      if (bytes === undefined) return
+      void this.#read(answer, bytes, ({ walker }, body) => feed.learn(typeOfList(walker.typeOf(body))))
+    })
   }
 
   /** Once in a while, on the credential of whoever asked: as a reader that comes for one look and leaves again. */
@@ -163,7 +175,7 @@ export class PassingAnswers {
 
   *#keepList(reading: CollectionRead, reader: Passer, format: DocumentFormat, body: Buffer): Steps<void> {
     const { metadata, items } = yield* readList(format, body)
-    this.#keepPage(reading, metadata, items, typeOfList(format.walker.typeOf(body)), reader)
+    this.#keepPage(reading, metadata, items, typeOfList(format.walker.typeOf(body), items[0]), reader)
     if (reader.kind === 'node') this.#feeds.find(reading.scope)?.claimForNode()
   }
 

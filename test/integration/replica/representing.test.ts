@@ -1,6 +1,6 @@
 /** What a feed says of its objects, byte for byte beside what the API server says of them: every representation of every read. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { readList, typeOfList } from '../../../src/edge/feeds/kept-list.ts'
+import { learnType, readList, typeOfList } from '../../../src/edge/feeds/kept-list.ts'
 import {
   bookmarkFrame,
   type CollectionType,
@@ -83,8 +83,9 @@ async function kept(name: Name, accept: string) {
   const format = documentFormat(contentType)
   if (format === undefined) throw new Error(contentType)
   const { items, metadata } = finished(readList(format, body))
-  const { apiVersion, kind, listKind = '' } = typeOfList(format.walker.typeOf(body))
-  return { objects: items, version: metadata.resourceVersion ?? '', type: { apiVersion, kind, listKind } }
+  const type = learnType(undefined, typeOfList(format.walker.typeOf(body), items[0]))
+  if (type === undefined) throw new Error('a list that does not say what it is')
+  return { objects: items, version: metadata.resourceVersion ?? '', type }
 }
 
 /** Both of one version: now and then something else in the cluster changes in between. */
