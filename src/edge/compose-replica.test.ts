@@ -11,17 +11,23 @@ import { systemClock } from '../runtime/clock.ts'
 import { type ComposeReplicaOptions, composeReplica, type EdgeReplica } from './compose-replica.ts'
 import { scopeOf } from './feeds/collection-scope.ts'
 import { KeptObject } from './feeds/kept-object.ts'
+import { networkError } from './hub/hub-error.ts'
 import { type Upstream, UpstreamError } from './upstream/upstream.ts'
 
-type RunOptions = Partial<Pick<ComposeReplicaOptions, 'upstream' | 'hasNodePair'>> & { readonly isLinkUp?: boolean }
+interface RunOptions extends Partial<Pick<ComposeReplicaOptions, 'upstream' | 'hasNodePair'>> {
+  readonly isLinkUp?: boolean
+  /** What a hub says that the API server serves itself; no hub is there without it. */
+  readonly local?: readonly string[]
+}
 
+const noHub = networkError('unreachable', 'nobody is there')
 const failure = new UpstreamError('offline', 'nobody is there')
 
 /** A run of an edge that reaches nobody, unless it is told otherwise. */
 async function run(
   dataDir: string,
   work: (replica: EdgeReplica) => void | Promise<void>,
-  { isLinkUp = false, ...options }: RunOptions = {},
+  { isLinkUp = false, local, ...options }: RunOptions = {},
 ): Promise<void> {
   const replica = composeReplica({
     node: 'edge-1',
@@ -34,6 +40,7 @@ async function run(
       shortestRttMs: undefined,
       onChange: () => () => {},
     },
+    client: { localGroupVersions: () => (local === undefined ? Promise.reject(noHub) : Promise.resolve(local)) },
     hasNodePair: () => false,
     kubeProxyToken: () => undefined,
     isKubeProxy: () => false,
@@ -98,6 +105,31 @@ describe('a replica', () => {
     await run(dataDir, isRefused, { upstream: rejecting, hasNodePair: () => true, isLinkUp: true })
     expect(ended).toEqual(['the API server does not take the certificate of this node (401)'])
     await run(dataDir, ({ reach }) => expect(reach.now).toMatchObject({ state: 'refused', refusedBy: 'api-server' }))
+    removeFolder(dataDir)
+  })
+
+  it('has of custom resources what all share, as long as it is known that they may', async () => {
+    const info = parseRequestInfo({ method: 'GET', path: '/apis/example.com/v1/gadgets', query: '' })
+    const scope = scopeOf(info as Parameters<typeof scopeOf>[0])
+    const own = scopeOf(info as Parameters<typeof scopeOf>[0], 'somebody')
+    const dataDir = makeDataDir()
+    const seen: (string | undefined)[][] = []
+    const look = ({ feeds }: EdgeReplica): void => {
+      seen.push([scope, own].map((each) => feeds.find(each)?.version))
+    }
+    const adopt = ({ feeds }: EdgeReplica): void => {
+      for (const each of [scope, own]) feeds.ensure(each, 'somebody')?.adopt({ objects: [], resourceVersion: '7' })
+    }
+    await run(dataDir, () => {}, { local: ['example.com/v1'] })
+    await run(dataDir, adopt)
+    await run(dataDir, look)
+    // As if what the hub said were lost.
+    await run(dataDir, ({ keeping }) => keeping.deleteRecord('states', 'api-groups'))
+    await run(dataDir, look)
+    expect(seen).toEqual([
+      ['7', '7'],
+      [undefined, '7'],
+    ])
     removeFolder(dataDir)
   })
 })

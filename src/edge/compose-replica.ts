@@ -4,15 +4,18 @@
  */
 import { setMaxListeners } from 'node:events'
 import type { Registry } from 'prom-client'
+import { joinGroupVersion } from '../kube/schema/catalogue.ts'
 import { isEmptyLabelSelector } from '../kube/selectors/label.ts'
 import type { Part } from '../process/lifecycle.ts'
 import type { SafetyNet } from '../process/safety-net.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
+import { LocalGroups } from './api-groups/local-groups.ts'
 import { composeLocalPods, type EdgeLocalPods } from './compose-local-pods.ts'
 import { composeReaders } from './compose-readers.ts'
 import type { Feed } from './feeds/feed.ts'
 import { Feeds } from './feeds/feeds.ts'
+import type { HubClient } from './hub/hub-client.ts'
 import { DiskKeeping } from './keeping/disk-keeping.ts'
 import { createKeepingMetrics } from './keeping/keeping-metrics.ts'
 import type { Keeping } from './keeping/kept.ts'
@@ -26,7 +29,7 @@ import { TokenReviews } from './readers/token-review.ts'
 import { Verdicts } from './readers/verdicts.ts'
 import { countedUpstream } from './replica/counted-body.ts'
 import { Documents } from './replica/documents.ts'
-import { type FeedPolicy, USUAL_FEED_POLICY } from './replica/feed-policy.ts'
+import { type FeedPolicy, sharingLocal, USUAL_FEED_POLICY } from './replica/feed-policy.ts'
 import { OfflineReads } from './replica/offline-reads.ts'
 import { OnlineReads } from './replica/online-reads.ts'
 import { PassingAnswers } from './replica/passing-answers.ts'
@@ -57,6 +60,8 @@ export interface ComposeReplicaOptions {
   readonly dataDir: string
   readonly settings?: ReplicaSettings | undefined
   readonly upstream: Upstream
+  /** Says what all readers may share. */
+  readonly client: Pick<HubClient, 'localGroupVersions'>
   readonly links: ReachLink & { readonly shortestRttMs: number | undefined }
   /** Whether the node has a certificate to ask the API server with. */
   readonly hasNodePair: () => boolean
@@ -86,7 +91,7 @@ export interface EdgeReplica {
 
 export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
   const { upstream, settings = {}, clock, random, registry } = options
-  const { policy = USUAL_FEED_POLICY } = settings
+  const { policy: chosen = USUAL_FEED_POLICY } = settings
   const logger = componentLogger(options.logger, 'edge/replica')
   const keeping: DiskKeeping = new DiskKeeping({
     dataDir: options.dataDir,
@@ -123,6 +128,22 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     },
     dropped: (feed) => kept.feedDropped(feed),
   })
+  /** Of what is shared only as long as the API server serves it itself. */
+  const isCustom = ({ scope }: Feed): boolean => scope.owner === '' && !chosen.isShared(scope)
+  const groups = new LocalGroups({
+    client: options.client,
+    kept: kept.state('api-groups'),
+    // What one was shown must never be given to another, nor what is left of that once it may be shared again.
+    changed: (changed) =>
+      feeds.abandon(
+        new Error('another server has this group now, or had it'),
+        (feed) => isCustom(feed) && changed.has(joinGroupVersion(feed.scope.apiGroup, feed.scope.apiVersion)),
+      ),
+    clock,
+    random,
+    logger,
+  })
+  const policy = sharingLocal(chosen, (info) => groups.has(info))
   const ended = new AbortController()
   // Each review that is under way has one; how many those are is limited with the requests they are for.
   setMaxListeners(0, ended.signal)
@@ -184,6 +205,7 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
       const reachChanged = (): void => {
         const { state, refusedBy, why } = reach.now
         const isOnline = state === 'online'
+        if (refusedBy === 'hub') groups.forget()
         if (refusedBy === 'hub')
           kept.erase(everything, { by: refusedBy, why }).catch((error: unknown) => {
             logger.error({ err: error }, 'what was kept could not be erased; remove the folder replica by hand')
@@ -195,9 +217,15 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
         } else if (isOnline) kept.refused(undefined)
         feeds.setReachable(isOnline)
         localPods.setOnline(isOnline)
+        if (isOnline) groups.reachable()
         if (isOnline) offlineReaders.wentOnline()
         else offlineReaders.wentOffline()
       }
+      // Where what the hub said was lost with a damaged record, or with its key.
+      feeds.abandon(
+        new Error('who serves this group is not known'),
+        (feed) => isCustom(feed) && !groups.has(feed.scope),
+      )
       const unlisten = reach.onChange(reachChanged)
       reachChanged()
       const stop = (): Promise<void> => {
@@ -212,7 +240,7 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
   }
   // What the run before has left before anybody asks for it.
   return {
-    parts: [keepingPart, ...offlineReaders.parts, reach, following],
+    parts: [keepingPart, ...offlineReaders.parts, ...(policy.isOff ? [] : [groups]), reach, following],
     replica,
     readers,
     feeds,

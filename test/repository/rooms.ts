@@ -64,6 +64,7 @@ export const ROOMS: Readonly<Record<string, Rooms>> = {
     feeds: ['upstream'],
     reach: ['upstream'],
     readers: ['upstream'],
+    'api-groups': ['hub', 'certificates', 'readers'],
     keeping: [],
     replica: ['local-pods', 'feeds', 'keeping', 'reach', 'readers', 'upstream'],
     endpoint: ['filters', 'replica', 'upstream'],

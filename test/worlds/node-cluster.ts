@@ -1,6 +1,6 @@
 /**
- * An API server of pods and what names them, as an `Upstream` behind a link that a test cuts and restores: lists, gets, watches,
- * patches of pod statuses and reviews, all of which it grants.
+ * An API server of pods, of what names them and of two custom resources, as an `Upstream` behind a link that a test cuts and
+ * restores: lists, gets, watches, patches of pod statuses and reviews, all of which it grants.
  */
 import { PassThrough, Readable } from 'node:stream'
 import {
@@ -20,6 +20,7 @@ import { sourceOf } from './byte-sources.ts'
 interface Collection {
   readonly kind: string
   readonly apiVersion: string
+  readonly listKind: string
   readonly objects: Map<string, KubeObject>
   readonly watches: Set<PassThrough>
 }
@@ -36,6 +37,8 @@ export class NodeCluster implements Upstream {
     services: collection('Service', 'v1'),
     endpoints: collection('Endpoints', 'v1'),
     endpointslices: collection('EndpointSlice', 'discovery.k8s.io/v1'),
+    gadgets: collection('Gadget', 'example.com/v1', 'Toolbox'),
+    readings: collection('Reading', 'metrics.example.com/v1'),
   }
   readonly link = {
     isUp: true,
@@ -64,6 +67,10 @@ export class NodeCluster implements Upstream {
     return found
   }
 
+  openWatches(resource: string): number {
+    return this.#collection(resource).watches.size
+  }
+
   cut(): void {
     this.#setLink(false)
     for (const { watches } of Object.values(this.#collections))
@@ -79,16 +86,16 @@ export class NodeCluster implements Upstream {
     const [path = '', search = ''] = request.target.split('?')
     const body = request.body === undefined ? Buffer.alloc(0) : await readBody(request.body, undefined, 1_000_000)
     if (path === '/readyz') return answer(200, 'ok')
-    if (path.endsWith('reviews')) return answer(201, reviewed(path))
+    if (path.endsWith('reviews')) return answer(201, reviewed(path, body))
     const [, resource = '', name, subresource] =
-      /\/(pods|services|endpoints|endpointslices)(?:\/([^/]+))?(\/status)?$/.exec(path) ?? []
+      /\/(pods|services|endpoints|endpointslices|gadgets|readings)(?:\/([^/]+))?(\/status)?$/.exec(path) ?? []
     if (subresource !== undefined) return this.#patch(name ?? '', body)
     const query = parseQuery(search)
     if (query.isSet('watch')) return this.#watch(resource, query.isSet('sendInitialEvents'), request)
     if (name !== undefined) return answer(200, JSON.stringify(this.get(resource, name)))
-    const { kind, apiVersion, objects } = this.#collection(resource)
+    const { listKind, apiVersion, objects } = this.#collection(resource)
     const metadata = { resourceVersion: String(this.revision) }
-    return answer(200, JSON.stringify({ kind: `${kind}List`, apiVersion, metadata, items: [...objects.values()] }))
+    return answer(200, JSON.stringify({ kind: listKind, apiVersion, metadata, items: [...objects.values()] }))
   }
 
   upgrade(): Promise<never> {
@@ -130,14 +137,16 @@ export class NodeCluster implements Upstream {
   }
 }
 
-function collection(kind: string, apiVersion: string): Collection {
-  return { kind, apiVersion, objects: new Map(), watches: new Set() }
+function collection(kind: string, apiVersion: string, listKind = `${kind}List`): Collection {
+  return { kind, apiVersion, listKind, objects: new Map(), watches: new Set() }
 }
 
-function reviewed(path: string): string {
-  const user = { username: 'system:serviceaccount:default:reader', uid: 'u', groups: [] }
-  const status = path.endsWith('tokenreviews') ? { authenticated: true, user } : { allowed: true }
-  return JSON.stringify({ status })
+/** A token is the name of its account. */
+function reviewed(path: string, review: Buffer): string {
+  if (!path.endsWith('tokenreviews')) return JSON.stringify({ status: { allowed: true } })
+  const { token } = (JSON.parse(review.toString()) as { spec: { token: string } }).spec
+  const user = { username: `system:serviceaccount:default:${token}`, uid: `u-${token}`, groups: [] }
+  return JSON.stringify({ status: { authenticated: true, user } })
 }
 
 function answer(status: number, body: string): UpstreamAnswer {

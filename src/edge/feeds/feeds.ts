@@ -124,9 +124,9 @@ export class Feeds {
     for (const feed of [...this.#feeds.values()]) feed.abandon(error)
   }
 
-  /** Ends all readers, and forgets everything. */
-  abandon(error: Error): void {
-    for (const feed of [...this.#feeds.values()]) {
+  /** Ends all readers, and forgets everything; or of those feeds that are meant. */
+  abandon(error: Error, isMeant: (feed: Feed) => boolean = () => true): void {
+    for (const feed of [...this.#feeds.values()].filter(isMeant)) {
       feed.abandon(error)
       this.drop(feed)
     }

@@ -282,4 +282,15 @@ describe('a token for kube-proxy', () => {
     hub.before = () => ({ status: 200, body: '{"token":"","expires":"soon"}' })
     expect(await errorOf(client().kubeProxyToken())).toMatchObject({ code: 'protocol' })
   })
+
+  it('about groups of the API brings a list that is not too long', async () => {
+    let local: unknown = ['apps/v1', 'v1']
+    hub.before = ({ method, path }) =>
+      `${method} ${path}` === 'GET /v1/api-groups' ? { status: 200, body: JSON.stringify({ local }) } : undefined
+    expect(await client().localGroupVersions()).toEqual(local)
+    for (const bad of [undefined, 'v1', [1], ['v'.repeat(318)], Array(2_049).fill('v1')]) {
+      local = bad
+      expect(await errorOf(client().localGroupVersions())).toMatchObject({ code: 'protocol' })
+    }
+  })
 })

@@ -7,7 +7,14 @@ import * as v from 'valibot'
 import { type Certificate, readCertificates } from '../../identity/certificate.ts'
 import type { Dial } from '../../kube/client/connector.ts'
 import type { ClientPair } from '../../network/tls/client-tls.ts'
-import { type CertificatePurpose, certificatePath, HUB_PATHS, PEM_MEDIA_TYPE } from '../../protocol/requests.ts'
+import {
+  type CertificatePurpose,
+  certificatePath,
+  HUB_PATHS,
+  MAX_GROUP_VERSION_CHARACTERS,
+  MAX_TOLD_GROUP_VERSIONS,
+  PEM_MEDIA_TYPE,
+} from '../../protocol/requests.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { HubError, networkError } from './hub-error.ts'
 import { exchange, type HubAnswer, type HubRequest, type HubTrust } from './hub-exchange.ts'
@@ -68,6 +75,10 @@ const kubeProxyToken = v.object({ token: v.pipe(v.string(), v.minLength(1)), exp
 /** A token of the ServiceAccount under which kube-proxy works, and its end in RFC 3339. */
 export type KubeProxyToken = v.InferOutput<typeof kubeProxyToken>
 
+const groupVersion = v.pipe(v.string(), v.maxLength(MAX_GROUP_VERSION_CHARACTERS))
+export const GROUP_VERSIONS = v.pipe(v.array(groupVersion), v.maxLength(MAX_TOLD_GROUP_VERSIONS))
+const apiGroups = v.object({ local: GROUP_VERSIONS })
+
 export class HubClient {
   readonly #options: HubClientOptions
   readonly #preferred = { index: 0 }
@@ -126,6 +137,11 @@ export class HubClient {
 
   async kubeProxyToken(signal?: AbortSignal): Promise<KubeProxyToken> {
     return readJson(await this.#ask({ method: 'POST', path: HUB_PATHS.kubeProxyToken }, 'own', signal), kubeProxyToken)
+  }
+
+  /** The group versions that the API server serves itself, as far as the hub knows. */
+  async localGroupVersions(signal?: AbortSignal): Promise<readonly string[]> {
+    return readJson(await this.#ask({ method: 'GET', path: HUB_PATHS.apiGroups }, 'own', signal), apiGroups).local
   }
 
   async #ask(request: HubRequest, as: 'none' | 'own', signal: AbortSignal | undefined): Promise<HubAnswer> {

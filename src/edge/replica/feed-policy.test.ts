@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parseFeedPatterns } from './feed-patterns.ts'
-import { type FeedMode, feedPolicy, USUAL_FEED_POLICY } from './feed-policy.ts'
+import { type FeedMode, feedPolicy, sharingLocal, USUAL_FEED_POLICY } from './feed-policy.ts'
 
 const noSuggestion = (): string => ''
 
@@ -46,6 +46,20 @@ describe('what is kept', () => {
   it('goes by the namespace that is read: all of them at once are no single one', () => {
     const policy = policyOf('all', [], ['*/shop'])
     expect([policy.keeps(shopPods, true), policy.keeps(pods, true)]).toEqual([false, true])
+  })
+})
+
+describe('what is shared', () => {
+  const of = (apiGroup: string, apiVersion: string, resource: string) => ({ apiGroup, apiVersion, resource })
+
+  it('is built in, or served by the API server itself as far as that is known', () => {
+    const isLocal = ({ apiGroup, apiVersion }: { apiGroup: string; apiVersion: string }): boolean =>
+      `${apiGroup}/${apiVersion}` === 'cilium.io/v2'
+    const policy = sharingLocal(USUAL_FEED_POLICY, isLocal)
+    expect([USUAL_FEED_POLICY, policy].map((each) => each.isShared(of('', 'v1', 'pods')))).toEqual([true, true])
+    const nodes = of('cilium.io', 'v2', 'ciliumnodes')
+    expect([USUAL_FEED_POLICY, policy].map((each) => each.isShared(nodes))).toEqual([false, true])
+    expect(policy.isShared({ ...nodes, apiVersion: 'v3' })).toBe(false)
   })
 })
 

@@ -8,7 +8,7 @@ export interface FeedPolicy {
   readonly isOff: boolean
   /** Whether the replica has anything to do with what this reader reads. */
   keeps(collection: NamedCollection, isOfNode: boolean): boolean
-  /** Whether all who may read it see the same: so it is with what the API server itself serves. */
+  /** Whether all who may read it see the same: so it is with what the API server itself serves, as far as that is known. */
   isShared(info: Pick<ResourceRequest, 'apiGroup' | 'apiVersion' | 'resource'>): boolean
 }
 
@@ -38,6 +38,11 @@ export function feedPolicy({ mode, include, exclude }: FeedChoice): FeedPolicy {
     },
     isShared: ({ apiGroup, apiVersion, resource }) => findResource(apiGroup, apiVersion, resource) !== undefined,
   }
+}
+
+/** The same, where all readers also share what the API server is known to serve itself: custom resources. */
+export function sharingLocal(policy: FeedPolicy, isLocal: FeedPolicy['isShared']): FeedPolicy {
+  return { ...policy, isShared: (info) => policy.isShared(info) || isLocal(info) }
 }
 
 export const USUAL_FEED_POLICY: FeedPolicy = feedPolicy({ mode: 'all', include: [], exclude: [] })

@@ -136,9 +136,12 @@ export class OfflineReads {
   #find(reading: Reading, { key }: Identity): Found {
     const { feeds, policy } = this.#options
     const { info } = reading
-    const scope = policy.isShared(info) ? reading.scope : scopeFrom({ ...writeScope(reading.scope), owner: key })
+    const own = (): CollectionScope => scopeFrom({ ...writeScope(reading.scope), owner: key })
+    const scope = policy.isShared(info) ? reading.scope : own()
     const object = reading.kind === 'get' ? objectKey(info) : undefined
-    const feed = policy.keeps(reading.scope, true) ? feeds.covering(scope, object) : undefined
+    const isKept = policy.keeps(reading.scope, true)
+    // What somebody has read before it was shared is still there for them.
+    const feed = isKept ? (feeds.covering(scope, object) ?? feeds.covering(own(), object)) : undefined
     const type = feed?.type
     if (feed === undefined || type === undefined)
       throw this.#unavailable(`${describeScope(scope)} have not been kept here`, 'not-kept')

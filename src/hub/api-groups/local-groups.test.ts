@@ -7,7 +7,7 @@ import type { KubeClient } from '../../kube/client/client.ts'
 import type { CallOptions, WatchQuery } from '../../kube/client/options.ts'
 import type { KubeList, WatchEvent } from '../../kube/objects.ts'
 import type { ReflectorSource, WatchSource } from '../../kube/reflector/reflector.ts'
-import { parseRequestInfo, type ResourceRequest } from '../../kube/request-info.ts'
+import { parseRequestInfo } from '../../kube/request-info.ts'
 import { accessDenied } from '../../kube/status/access-denied.ts'
 import { notFound } from '../../kube/status/resource-errors.ts'
 import type { ApiError } from '../../kube/status/status.ts'
@@ -110,7 +110,7 @@ function codeOf(groups: LocalGroups): string | undefined {
 }
 
 const info = parseRequestInfo({ method: 'GET', path: '/apis/apiregistration.k8s.io/v1/apiservices', query: '' })
-const forbidden = accessDenied('hub', info as ResourceRequest)
+const forbidden = accessDenied('hub', info)
 
 describe('the group versions of an API server', () => {
   it('are those that no other server answers for', async () => {

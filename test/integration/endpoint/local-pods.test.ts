@@ -78,6 +78,7 @@ describe('a node that is cut off', () => {
       upstream: cluster,
       links: cluster.link,
       dataDir,
+      client: { localGroupVersions: () => Promise.resolve([]) },
       hasNodePair: () => true,
       kubeProxyToken: () => undefined,
       isKubeProxy: () => false,
