@@ -10,6 +10,7 @@ import type { Part } from '../process/lifecycle.ts'
 import type { SafetyNet } from '../process/safety-net.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
+import { createGroupMetrics } from './api-groups/group-metrics.ts'
 import { LocalGroups } from './api-groups/local-groups.ts'
 import { composeLocalPods, type EdgeLocalPods } from './compose-local-pods.ts'
 import { composeReaders } from './compose-readers.ts'
@@ -143,6 +144,7 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     random,
     logger,
   })
+  createGroupMetrics(registry, () => groups.size)
   const policy = sharingLocal(chosen, (info) => groups.has(info))
   const ended = new AbortController()
   // Each review that is under way has one; how many those are is limited with the requests they are for.

@@ -5,6 +5,7 @@ import { createMetrics } from '../../src/apiserver/metrics/metrics.ts'
 import { addObjectMetrics } from '../../src/apiserver/metrics/object-metrics.ts'
 import { measuredStore } from '../../src/apiserver/metrics/store-metrics.ts'
 import { MemoryStore } from '../../src/apiserver/storage/memory-store.ts'
+import { createGroupMetrics } from '../../src/edge/api-groups/group-metrics.ts'
 import { createDestinationMetrics } from '../../src/edge/destinations/destination-metrics.ts'
 import { createEndpointMetrics } from '../../src/edge/endpoint/endpoint-metrics.ts'
 import { createFilterMetrics } from '../../src/edge/filters/filter-metrics.ts'
@@ -126,6 +127,7 @@ function edgeRegistry(): Registry {
   createLocalPodsMetrics(registry, () => 0)
   createKeepingMetrics(registry, () => nothingKept)
   createReplicaMetrics(registry, () => nothingRead)
+  createGroupMetrics(registry, () => 0)
   createTokenMetrics(registry)
   createNatMetrics(registry)
   createKonnectivityMetrics(registry)

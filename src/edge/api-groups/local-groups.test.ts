@@ -1,32 +1,19 @@
 import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { KeptBytes } from '../../../test/worlds/kept-bytes.ts'
 import { rest } from '../../../test/worlds/object-server.ts'
 import type { RunningPart } from '../../process/lifecycle.ts'
 import { ManualClock } from '../../runtime/clock.ts'
 import { HubError, networkError } from '../hub/hub-error.ts'
-import type { Kept } from '../readers/kept.ts'
 import { GROUPS_MIN_GAP_MS, GROUPS_REFRESH_MS, LocalGroups } from './local-groups.ts'
 
 const gadgets = { apiGroup: 'example.com', apiVersion: 'v1' }
 const never = new AbortController().signal
 const refusal = (code: string): HubError => new HubError('refusal', code, `it says ${code}`, { retryable: false })
 
-class MemoryKept implements Kept {
-  bytes: Uint8Array | undefined
-
-  load(): Promise<Uint8Array | undefined> {
-    return Promise.resolve(this.bytes)
-  }
-
-  save(bytes: Uint8Array): Promise<void> {
-    this.bytes = bytes
-    return Promise.resolve()
-  }
-}
-
 describe('the groups that a hub tells', () => {
   let clock: ManualClock
-  let kept: MemoryKept
+  let kept: KeptBytes
   let says: readonly string[] | Error
   let asked: number
   let changes: string[][]
@@ -34,7 +21,7 @@ describe('the groups that a hub tells', () => {
 
   beforeEach(() => {
     clock = new ManualClock()
-    kept = new MemoryKept()
+    kept = new KeptBytes()
     says = ['example.com/v1', 'v1']
     asked = 0
     changes = []

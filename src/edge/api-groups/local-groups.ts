@@ -67,6 +67,10 @@ export class LocalGroups implements Part {
     return this.#told.has(joinGroupVersion(apiGroup, apiVersion))
   }
 
+  get size(): number {
+    return this.#told.size
+  }
+
   /** Resolves when what was kept is known again. */
   async start(): Promise<RunningPart> {
     const keeping = await this.#kept.start()
