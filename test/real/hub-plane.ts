@@ -54,6 +54,7 @@ export async function applyHubRights(plane: ControlPlane): Promise<void> {
     ['update', 'secrets', '-n', HUB_NAMESPACE],
     ['get', 'services/kubernetes', '-n', 'default'],
     ['watch', 'certificatesigningrequests'],
+    ['watch', 'apiservices'],
   ]
   for (const right of rights)
     await vi.waitFor(() => kubectl(plane, ['auth', 'can-i', ...right, `--as=${HUB_USER}`]), rightsPatience)

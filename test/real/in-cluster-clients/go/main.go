@@ -1,5 +1,6 @@
 // An in-cluster program as client-go's examples write them: clientset, shared informer, protobuf on the wire.
-// It prints one JSON object a line; the suite beside it says what the lines mean.
+// It prints one JSON object a line; the suite beside it says what the lines mean. With a group, a version and a resource as arguments
+// it is that of dynamic.go.
 package main
 
 import (
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	listers "k8s.io/client-go/listers/core/v1"
@@ -41,10 +43,14 @@ func main() {
 	ctx := context.Background()
 	config, err := rest.InClusterConfig()
 	must(err)
+	namespace, err := os.ReadFile(namespaceFile)
+	must(err)
+	if len(os.Args) == 4 {
+		resource := schema.GroupVersionResource{Group: os.Args[1], Version: os.Args[2], Resource: os.Args[3]}
+		followUnknown(ctx, config, string(namespace), resource)
+	}
 	config.ContentType = runtime.ContentTypeProtobuf
 	clientset, err := kubernetes.NewForConfig(config)
-	must(err)
-	namespace, err := os.ReadFile(namespaceFile)
 	must(err)
 
 	whoAmI(ctx, clientset)
