@@ -196,10 +196,8 @@ describeReal('custom resources at an edge', () => {
     })
     await goFollower.until('watching')
     const seen = goFollower.transcript.filter(({ step }) => step === 'seen')
-    expect(seen.map(({ kind, name }) => [kind, name]).toSorted()).toEqual([
-      ['Gadget', 'hammer'],
-      ['Gadget', 'saw'],
-    ])
+    const names = seen.map(({ kind, name }) => `${String(kind)} ${String(name)}`)
+    expect(names.toSorted()).toEqual(['Gadget hammer', 'Gadget saw'])
     expect(await goFollower.until('listed')).toMatchObject({ kind: 'Toolbox', cutOff: false })
     expect(await metric('causeway_edge_feed_upstream_watches')).toBe(1)
   })
