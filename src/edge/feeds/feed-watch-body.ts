@@ -20,8 +20,8 @@ export interface FeedWatchOptions {
   readonly feed: Feed
   /** Undefined where the feed does not reach back to where the reader wants to begin. */
   readonly cursor: FeedCursor | undefined
-  /** Told first, as ADDED. */
-  readonly initial?: readonly KeptObject[] | undefined
+  /** Told first, as ADDED; undefined where the next one takes another step. */
+  readonly initial?: Iterable<KeptObject | undefined> | undefined
   /** Whether the end of those is to be told. */
   readonly endsInitialEvents?: boolean
   readonly selection: Selection
@@ -36,7 +36,7 @@ export interface FeedWatchOptions {
 export class FeedWatchBody implements ByteSource {
   readonly #options: FeedWatchOptions
   readonly #source: PulledSource
-  readonly #initial: Iterator<KeptObject>
+  readonly #initial: Iterator<KeptObject | undefined>
   /** Of what was told first. */
   readonly #initialVersion: string
   readonly #stop: (() => void)[] = []
@@ -53,10 +53,10 @@ export class FeedWatchBody implements ByteSource {
 
   constructor(options: FeedWatchOptions) {
     this.#options = options
-    this.#source = new PulledSource({ next: () => this.#next(), over: () => this.#over() })
-    this.#initial = (options.initial ?? [])[Symbol.iterator]()
-    this.#initialVersion = options.feed.version
     const { clock, feed, timeoutMs, allowBookmarks } = options
+    this.#source = new PulledSource({ next: () => this.#next(), over: () => this.#over(), clock })
+    this.#initial = (options.initial ?? [])[Symbol.iterator]()
+    this.#initialVersion = feed.version
     this.#stop.push(
       feed.listen(() => this.#source.wake()),
       feed.onRetell((keys) => this.#tellAgain(keys)),
@@ -112,45 +112,39 @@ export class FeedWatchBody implements ByteSource {
     }
   }
 
+  /** Looks at one object at most: to find those that are selected may take long. */
   #frame(): Pulled {
     const { cursor, selection } = this.#options
     if (cursor === undefined) return this.#expired()
-    if (!this.#isInitialDone) return this.#nextInitial() ?? this.#frame()
-    for (;;) {
-      const change = cursor.next()
-      if (change === 'gone') return this.#expired()
-      if (change === undefined) return this.#nextAgain(cursor) ?? this.#atEnd(cursor)
-      this.#isOnItsWay = true
-      const event = selected(change, selection)
-      if (event !== undefined) return this.#event(event.type, event.object)
-    }
+    if (!this.#isInitialDone) return this.#nextInitial()
+    const change = cursor.next()
+    if (change === 'gone') return this.#expired()
+    if (change === undefined) return this.#nextAgain(cursor) ?? this.#atEnd(cursor)
+    this.#isOnItsWay = true
+    const event = selected(change, selection)
+    return event === undefined ? 'later' : this.#event(event.type, event.object)
   }
 
   /**
    * Undefined where there is nothing to be told once more. By now the reader has what the feed has; one that has seen more
    * might be given something older than it knows, and begins anew instead.
    */
-  #nextAgain(cursor: FeedCursor): Buffer | undefined {
+  #nextAgain(cursor: FeedCursor): Pulled | undefined {
     const { feed, selection } = this.#options
-    for (const key of this.#again) {
-      if (cursor.isBeyondFeed) return this.#expired()
-      this.#again.delete(key)
-      const object = feed.objects.get(key)
-      if (object !== undefined && selection(object)) return this.#event('MODIFIED', object)
-    }
-    return undefined
+    const [key] = this.#again
+    if (key === undefined) return undefined
+    if (cursor.isBeyondFeed) return this.#expired()
+    this.#again.delete(key)
+    const object = feed.objects.get(key)
+    return object !== undefined && selection(object) ? this.#event('MODIFIED', object) : 'later'
   }
 
-  /** Undefined where there is nothing left to be told first. */
-  #nextInitial(): Buffer | undefined {
+  #nextInitial(): Pulled {
     const { selection, endsInitialEvents = false, allowBookmarks, output } = this.#options
-    for (;;) {
-      const { value, done } = this.#initial.next()
-      if (done === true) break
-      if (selection(value)) return this.#event('ADDED', value)
-    }
+    const { value, done } = this.#initial.next()
+    if (done !== true) return value !== undefined && selection(value) ? this.#event('ADDED', value) : 'later'
     this.#isInitialDone = true
-    if (!endsInitialEvents || !allowBookmarks) return undefined
+    if (!endsInitialEvents || !allowBookmarks) return 'later'
     this.#bookmarked = this.#initialVersion
     return bookmarkFrame(this.#initialVersion, output, true)
   }

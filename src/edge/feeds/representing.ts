@@ -6,13 +6,18 @@ import { type BodyForm, bodyForm, encodeJson } from '../../kube/codec/encode-bod
 import { printJson } from '../../kube/codec/json.ts'
 import { encodeProtobuf } from '../../kube/codec/object-codec.ts'
 import { DOCUMENT_FORMATS } from '../../kube/document-format.ts'
-import { envelopeAround, readEnvelope } from '../../kube/envelope.ts'
-import type { KubeObject, ListMeta, ObjectMeta, WatchEventType } from '../../kube/objects.ts'
+import type { KubeObject, ObjectMeta, WatchEventType } from '../../kube/objects.ts'
 import type { Representation } from '../../kube/representation.ts'
-import { findKind } from '../../kube/schema/schema.ts'
+import { notAcceptable } from '../../kube/status/request-errors.ts'
 import type { Status } from '../../kube/status/status.ts'
 import { renderTable } from '../../kube/tables/table.ts'
 import type { KeptObject } from './kept-object.ts'
+
+/**
+ * What one object, or one entry of a list, may be long in JSON to be made YAML of here: it is made in one step, and this much
+ * takes some 50 ms. Nobody but people asks for YAML, and kubectl makes its own from JSON.
+ */
+export const MAX_YAML_OBJECT_BYTES = 64 * 1024
 
 /** What the objects of a collection are. */
 export interface CollectionType {
@@ -44,7 +49,7 @@ export function objectBody(object: KeptObject, output: Output): Buffer {
   const form = bodyForm(representation.encoding, pretty)
   if (representation.as === 'Object' && form === 'protobuf') return inEncoding(object, 'protobuf', output)
   if (representation.as === 'Object') return reformed(inEncoding(object, 'json', output), form)
-  return encodeJson(printJson(rendered([object], undefined, output, true)), form)
+  return reformed(Buffer.from(printJson(rendered(object, output, true))), form)
 }
 
 /** One event of a watch. Only the first event of a Table describes its columns. */
@@ -54,7 +59,7 @@ export function eventFrame(type: WatchEventType, object: KeptObject, output: Out
   const shown =
     representation.as === 'Object'
       ? inEncoding(object, format.encoding, output)
-      : encoded(rendered([object], undefined, output, isFirst), format.encoding)
+      : encoded(rendered(object, output, isFirst), format.encoding)
   return asBuffer(format.encodeFrame(format.walker.writeEvent(type, shown)))
 }
 
@@ -77,115 +82,38 @@ export function bookmarkFrame(resourceVersion: string, output: Output, endsIniti
     ? { resourceVersion, annotations: initialEventsEnd }
     : { resourceVersion }
   const object: KubeObject = { kind: type.kind, apiVersion: type.apiVersion, metadata }
-  return madeFrame(
-    'BOOKMARK',
-    representation.as === 'Object' ? object : renderedValues([object], undefined, output, false),
-    output,
-  )
+  return madeFrame('BOOKMARK', representation.as === 'Object' ? object : renderedValue(object, output, false), output)
 }
 
-/** A whole list, in pieces. Throws before the first one where some object cannot be said. */
-export function listPieces(objects: readonly KeptObject[], metadata: ListMeta, output: Output): Iterable<Buffer> {
-  const { representation, pretty, type } = output
-  const form = bodyForm(representation.encoding, pretty)
-  if (representation.as !== 'Object') return [encodeJson(printJson(rendered(objects, metadata, output, true)), form)]
-  const documents = objects.map((object) => inEncoding(object, form === 'protobuf' ? 'protobuf' : 'json', output))
-  if (form === 'protobuf') return protobufPieces(documents, metadata, type)
-  const pieces = jsonPieces(documents, metadata, type)
-  return form === 'compact' ? pieces : [reformed(Buffer.concat([...pieces]), form)]
-}
-
-function* jsonPieces(documents: readonly Buffer[], metadata: ListMeta, type: CollectionType): Generator<Buffer> {
-  const { apiVersion, kind, listKind } = type
-  const head = printJson({ kind: listKind, apiVersion, metadata })
-  // Items of built-in kinds leave their type away; those of others have theirs.
-  const prefix = findKind(apiVersion, kind) === undefined ? undefined : Buffer.from(typePrefix(type))
-  yield Buffer.from(`${head.slice(0, -1)},"items":[`)
-  for (const [index, document] of documents.entries()) {
-    if (index > 0) yield comma
-    const isTyped = prefix !== undefined && document.subarray(0, prefix.length).equals(prefix)
-    if (isTyped) yield openBrace
-    yield isTyped ? document.subarray(prefix.length) : document
-  }
-  yield endOfList
-}
-
-const comma = Buffer.from(',')
-const openBrace = Buffer.from('{')
-const endOfList = Buffer.from(']}\n')
-
-function typePrefix({ kind, apiVersion }: CollectionType): string {
-  return `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`
-}
-
-/** Field 2 of every list holds its items. */
-const itemTag = 0x12
-
-function* protobufPieces(documents: readonly Buffer[], metadata: ListMeta, type: CollectionType): Generator<Buffer> {
-  const { apiVersion, listKind: kind } = type
-  const empty = encodeProtobuf({ kind, apiVersion, metadata }).bytes
-  const { rawStart, rawEnd } = readEnvelope(empty)
-  const items = documents.map((document) => {
-    const envelope = readEnvelope(document)
-    return document.subarray(envelope.rawStart, envelope.rawEnd)
-  })
-  const heads = items.map((item) => itemHead(item.length))
-  const itemBytes = items.reduce((sum, item, index) => sum + item.length + (heads[index]?.length ?? 0), 0)
-  const { head, tail } = envelopeAround(apiVersion, kind, rawEnd - rawStart + itemBytes)
-  yield Buffer.concat([head, empty.subarray(rawStart, rawEnd)])
-  for (const [index, item] of items.entries()) {
-    yield heads[index] as Buffer
-    yield item
-  }
-  yield tail
-}
-
-function itemHead(bytes: number): Buffer {
-  const head = [itemTag]
-  let rest = bytes
-  for (; rest > 0x7f; rest >>>= 7) head.push((rest & 0x7f) | 0x80)
-  return Buffer.from([...head, rest])
-}
-
-/** A Table, or metadata alone. */
-function rendered(
-  objects: readonly KeptObject[],
-  metadata: ListMeta | undefined,
-  output: Output,
-  withHeaders: boolean,
-): KubeObject {
+/** A Table of one row, or its metadata alone. */
+export function rendered(object: KeptObject, output: Output, withHeaders: boolean): KubeObject {
   const isTable = output.representation.as === 'Table'
-  const values = objects.map((object) => (isTable ? object.value() : { metadata: metadataOf(object) }))
-  return renderedValues(values, metadata, output, withHeaders)
+  return renderedValue(isTable ? object.value() : { metadata: metadataOf(object) }, output, withHeaders)
 }
 
-function renderedValues(
-  values: readonly KubeObject[],
-  listMeta: ListMeta | undefined,
-  { type, representation, nowMs }: Output,
-  withHeaders: boolean,
-): KubeObject {
+function renderedValue(value: KubeObject, output: Output, withHeaders: boolean): KubeObject {
+  const { type, representation, nowMs } = output
   const { kind, apiVersion } = type
   if (representation.as === 'Table') {
     const { version, includeObject } = representation
-    return renderTable(values, { kind, apiVersion, version, includeObject, listMeta, nowMs, withHeaders }) as never
+    return renderTable([value], { kind, apiVersion, version, includeObject, nowMs, withHeaders }) as never
   }
-  const metaVersion = `meta.k8s.io/${representation.as === 'Object' ? 'v1' : representation.version}`
-  const partial = values.map((value) => ({
+  return {
     kind: 'PartialObjectMetadata',
-    apiVersion: metaVersion,
+    apiVersion: metaVersionOf(representation),
     metadata: value.metadata ?? {},
-  }))
-  if (listMeta === undefined) return partial[0] as KubeObject
-  const items = partial.map(({ metadata }) => ({ metadata }))
-  return { kind: 'PartialObjectMetadataList', apiVersion: metaVersion, metadata: listMeta, items }
+  }
+}
+
+export function metaVersionOf(representation: Representation): string {
+  return `meta.k8s.io/${representation.as === 'Object' ? 'v1' : representation.version}`
 }
 
 function metadataOf(object: KeptObject): ObjectMeta {
   return object.read(['metadata']) ?? {}
 }
 
-function inEncoding(object: KeptObject, encoding: 'json' | 'protobuf', output: Output): Buffer {
+export function inEncoding(object: KeptObject, encoding: 'json' | 'protobuf', output: Output): Buffer {
   const document = object.in(encoding)
   if (document === undefined) throw new InexactError(object, output)
   return document
@@ -195,9 +123,17 @@ function encoded(object: KubeObject, encoding: 'json' | 'protobuf'): Buffer {
   return encoding === 'protobuf' ? encodeProtobuf(object).bytes : Buffer.from(printJson(object))
 }
 
+/** Throws an ApiError. */
+export function checkYamlObject(jsonBytes: number): void {
+  if (jsonBytes <= MAX_YAML_OBJECT_BYTES) return
+  const why = `an object has ${jsonBytes} bytes, and at most ${MAX_YAML_OBJECT_BYTES} are sent as application/yaml`
+  throw notAcceptable(`${why} without an API server: ask for application/json`)
+}
+
 const lineFeed = Buffer.from('\n')
 
 function reformed(json: Buffer, form: BodyForm): Buffer {
+  if (form === 'yaml') checkYamlObject(json.length)
   return form === 'compact' ? Buffer.concat([json, lineFeed]) : encodeJson(json.toString('utf8'), form)
 }
 

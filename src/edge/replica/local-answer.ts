@@ -2,6 +2,7 @@
 import type { ByteSource } from '../../http/body/byte-source.ts'
 import { BytesSource } from '../../http/body/bytes-source.ts'
 import { piecesSource } from '../../http/body/pulled-source.ts'
+import type { Cancellation } from '../../http/server/ending.ts'
 import { formatContinueToken, parseContinueToken } from '../../kube/collection/continue-token.ts'
 import type { ListMeta } from '../../kube/objects.ts'
 import { isNotNewer } from '../../kube/reflector/versions.ts'
@@ -9,9 +10,13 @@ import { responseContentType } from '../../kube/representation.ts'
 import { tooLargeResourceVersion } from '../../kube/status/availability-errors.ts'
 import { resourceExpired } from '../../kube/status/request-errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { sortedSteps } from '../../runtime/sorting.ts'
+import { inTurns, type Steps } from '../../runtime/steps.ts'
+import { Turns, turnFor } from '../../runtime/turns.ts'
 import type { Feed } from '../feeds/feed.ts'
 import type { KeptObject } from '../feeds/kept-object.ts'
-import { type CollectionType, listPieces, type Output, objectBody } from '../feeds/representing.ts'
+import { listPieces, type Pieces } from '../feeds/list-pieces.ts'
+import { type CollectionType, type Output, objectBody } from '../feeds/representing.ts'
 import type { Selection } from '../feeds/selection.ts'
 import type { HeaderPairs, UpstreamAnswer } from '../upstream/upstream.ts'
 import type { CollectionRead, NamedObject, ObjectRead, Reading } from './reading.ts'
@@ -32,26 +37,74 @@ export function objectAnswer(object: KeptObject, output: Output, warning?: strin
   return answerOf(body, responseContentType(output.representation, { stream: false }), warning)
 }
 
-/** A list, or the page of one that was asked for. Throws an ApiError, or an InexactError. */
-export function listAnswer(
+/** How a list is answered. */
+export interface ListAnswerOptions {
+  readonly selection: Selection
+  readonly output: Output
+  readonly clock: Clock
+  /** Aborts when nobody wants the answer any more. */
+  readonly signal: Cancellation
+  readonly warning?: string
+}
+
+/** A list, or the page of one that was asked for. Rejects with an ApiError, or an InexactError. */
+export async function listAnswer(
   feed: Feed,
   { options }: CollectionRead,
-  selection: Selection,
-  output: Output,
-  warning?: string,
-): UpstreamAnswer {
+  { selection, output, clock, signal, warning }: ListAnswerOptions,
+): Promise<UpstreamAnswer> {
+  // Many lists may be asked for in one breath.
+  await turnFor(clock)
   checkVersion(feed, options)
-  const selected = sortedObjects(feed).filter(([, object]) => selection(object))
-  const { page, metadata } = pageOf(selected, feed.version, options)
-  const body = piecesSource(listPieces(page, metadata, output))
-  return answerOf(body, responseContentType(output.representation, { stream: false }), warning)
+  // All of this moment: what changes while others have their turns is no part of it.
+  const steps = listSteps([...feed.objects], feed.version, selection, options, output)
+  const pieces = await inTurns(whileWanted(steps, signal), new Turns(clock))
+  return answerOf(piecesSource(pieces, clock), responseContentType(output.representation, { stream: false }), warning)
 }
 
 type Keyed = readonly [key: string, object: KeptObject]
 
-/** In the order in which API servers list: by namespace, then by name. */
-export function sortedObjects(feed: Feed): Keyed[] {
-  return [...feed.objects].toSorted(([a], [b]) => (a < b ? -1 : 1))
+function* listSteps(
+  objects: readonly Keyed[],
+  version: string,
+  selection: Selection,
+  options: CollectionRead['options'],
+  output: Output,
+): Steps<Pieces> {
+  const selected: Keyed[] = []
+  for (const entry of yield* inOrder(objects)) {
+    if (selection(entry[1])) selected.push(entry)
+    yield
+  }
+  const { page, metadata } = pageOf(selected, version, options)
+  return yield* listPieces(page, metadata, output)
+}
+
+function* whileWanted<Result>(steps: Steps<Result>, signal: Cancellation): Steps<Result> {
+  for (;;) {
+    if (signal.aborted) throw signal.reason
+    const { done, value } = steps.next()
+    if (done === true) return value
+    yield
+  }
+}
+
+/** What a watch begins with: all that there is now, in order; undefined where the next one takes another step. */
+export function initialObjects(feed: Feed): Iterable<KeptObject | undefined> {
+  return objectsInOrder([...feed.objects])
+}
+
+function* objectsInOrder(entries: readonly Keyed[]): Generator<KeptObject | undefined, void, void> {
+  const steps = inOrder(entries)
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done !== true) yield undefined
+    else return yield* step.value.map(([, object]) => object)
+  }
+}
+
+/** As API servers list: by namespace, then by name. */
+function inOrder(entries: readonly Keyed[]): Steps<readonly Keyed[]> {
+  return sortedSteps(entries, ([a], [b]) => (a < b ? -1 : 1))
 }
 
 function checkVersion({ version }: Feed, { resourceVersion, resourceVersionMatch }: CollectionRead['options']): void {

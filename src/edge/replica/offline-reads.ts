@@ -23,7 +23,7 @@ import type { UpstreamAnswer } from '../upstream/upstream.ts'
 import { countedBody } from './counted-body.ts'
 import type { Documents } from './documents.ts'
 import type { FeedPolicy } from './feed-policy.ts'
-import { findObject, listAnswer, objectAnswer, objectKey, outputOf, sortedObjects } from './local-answer.ts'
+import { findObject, initialObjects, listAnswer, objectAnswer, objectKey, outputOf } from './local-answer.ts'
 import type { ReadAudit } from './read-audit.ts'
 import type { CollectionRead, ObjectRead, Reading } from './reading.ts'
 import type { OfflineRefusal, ReplicaMetrics } from './replica-metrics.ts'
@@ -66,7 +66,7 @@ export class OfflineReads {
   async answer(reading: Reading, request: ReplicaRequest): Promise<UpstreamAnswer> {
     const identity = await this.#identify(request)
     try {
-      const answer = this.#answer(reading, identity, request)
+      const answer = await this.#answer(reading, identity, request)
       this.#decided(reading.info, identity, answer.status)
       return this.#counted(answer, reading)
     } catch (error) {
@@ -75,12 +75,12 @@ export class OfflineReads {
     }
   }
 
-  #answer(reading: Reading, identity: Identity, request: ReplicaRequest): UpstreamAnswer {
+  async #answer(reading: Reading, identity: Identity, request: ReplicaRequest): Promise<UpstreamAnswer> {
     this.#authorize(reading, identity)
     const found = this.#find(reading, identity)
     try {
       if (reading.kind === 'get') return this.#get(reading, found)
-      return reading.kind === 'list' ? this.#list(reading, found) : this.#watch(reading, found, request)
+      return reading.kind === 'list' ? await this.#list(reading, found, request) : this.#watch(reading, found, request)
     } catch (error) {
       if (error instanceof InexactError) throw this.#unavailable(error.message, 'inexact')
       throw error
@@ -155,8 +155,14 @@ export class OfflineReads {
     return objectAnswer(object, outputOf(reading, type, this.#options.clock), warning)
   }
 
-  #list(reading: CollectionRead, { feed, type, selection, warning }: Found): UpstreamAnswer {
-    return listAnswer(feed, reading, selection, outputOf(reading, type, this.#options.clock), warning)
+  async #list(
+    reading: CollectionRead,
+    { feed, type, selection, warning }: Found,
+    { signal }: ReplicaRequest,
+  ): Promise<UpstreamAnswer> {
+    const { clock } = this.#options
+    const output = outputOf(reading, type, clock)
+    return await listAnswer(feed, reading, { selection, output, clock, signal, warning })
   }
 
   /** The reader is a member of the feed from here on, so that it goes on when the API server is back. */
@@ -170,7 +176,7 @@ export class OfflineReads {
     const isAny = resourceVersion === '' || resourceVersion === '0'
     const wantsInitial = sendInitialEvents ?? isAny
     const cursor = wantsInitial || isAny ? cursorAtEnd(feed) : cursorAfter(feed, resourceVersion)
-    const initial = wantsInitial ? sortedObjects(feed).map(([, object]) => object) : undefined
+    const initial = wantsInitial ? initialObjects(feed) : undefined
     let finish = (): void => {}
     const sponsor = { pool: reader.pool, authorization: authorizationOf(reader) }
     const leave = feed.join({ sponsor, lost: () => finish() })

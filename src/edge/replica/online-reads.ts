@@ -20,7 +20,7 @@ import { authorizationOf, type Readers } from '../readers/readers.ts'
 import type { UpstreamAnswer } from '../upstream/upstream.ts'
 import { countedBody } from './counted-body.ts'
 import type { FeedPolicy } from './feed-policy.ts'
-import { listAnswer, outputOf, sortedObjects } from './local-answer.ts'
+import { initialObjects, listAnswer, outputOf } from './local-answer.ts'
 import type { PassingAnswers } from './passing-answers.ts'
 import type { ReadAudit } from './read-audit.ts'
 import { type CollectionRead, type Reading, writingOf } from './reading.ts'
@@ -114,7 +114,8 @@ export class OnlineReads {
     if (feed.type.isListKindGuessed === true) return undefined
     try {
       const output = outputOf(reading, feed.type, clock)
-      const answer = listAnswer(feed, reading, selectionFrom(feed.scope, feed.scope, feed.type.kind), output)
+      const selection = selectionFrom(feed.scope, feed.scope, feed.type.kind)
+      const answer = await listAnswer(feed, reading, { selection, output, clock, signal: request.signal })
       return this.#fromFeed(answer, reading, identity)
     } catch (error) {
       if (error instanceof InexactError) return undefined
@@ -218,8 +219,7 @@ class WatchOpening {
   #initial(): UpstreamAnswer | undefined {
     const shared = this.#shared()
     if (shared === undefined) return undefined
-    const initial = sortedObjects(this.#feed).map(([, object]) => object)
-    const body = watchFrom(shared, { cursor: cursorAtEnd(this.#feed), initial })
+    const body = watchFrom(shared, { cursor: cursorAtEnd(this.#feed), initial: initialObjects(this.#feed) })
     this.#body = body
     return watchAnswer(body, this.#reading.output)
   }

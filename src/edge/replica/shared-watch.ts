@@ -6,8 +6,7 @@ import { responseContentType } from '../../kube/representation.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Feed } from '../feeds/feed.ts'
 import type { FeedCursor } from '../feeds/feed-cursor.ts'
-import { FeedWatchBody } from '../feeds/feed-watch-body.ts'
-import type { KeptObject } from '../feeds/kept-object.ts'
+import { FeedWatchBody, type FeedWatchOptions } from '../feeds/feed-watch-body.ts'
 import type { Output } from '../feeds/representing.ts'
 import type { Selection } from '../feeds/selection.ts'
 import type { UpstreamAnswer } from '../upstream/upstream.ts'
@@ -38,8 +37,8 @@ export interface SharedWatchOptions {
 export interface WatchStart {
   /** Undefined: the reader has to begin anew, and is told so. */
   readonly cursor: FeedCursor | undefined
-  /** Told first. */
-  readonly initial?: readonly KeptObject[] | undefined
+  /** Told first, see `FeedWatchOptions`. */
+  readonly initial?: FeedWatchOptions['initial']
 }
 
 /** The events from there on. */
