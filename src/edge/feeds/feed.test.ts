@@ -56,6 +56,17 @@ describe('a feed', () => {
     expect(upstream.requests).toHaveLength(1)
   })
 
+  it('takes nobody in after its end: nothing counts or ends those who read it then', async () => {
+    feed.close()
+    const [late, gone] = [new Reader('late'), new Reader('gone')]
+    feed.join(late)
+    feed.join(gone)()
+    await clock.advance(0)
+    expect([feed.members, feed.state, upstream.requests.length]).toEqual([0, 'resting', 0])
+    expect(late.losses.map(({ message }) => message)).toEqual(['the feed is no more'])
+    expect(gone.losses).toEqual([])
+  })
+
   it('gives a reader all that came after the version it has seen', async () => {
     upstream.put('one', '1')
     await join()

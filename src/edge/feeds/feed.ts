@@ -87,6 +87,7 @@ export class Feed {
   #followingMs = 0
   #hasHeard = false
   #isForNode = false
+  #isClosed = false
   #bytes = 0
   /** The version that the history has come to. Where others read both, it is that of the objects. */
   #recordedVersion: string
@@ -206,8 +207,10 @@ export class Feed {
     if (keys.length > 0) callAll([...this.#retellers].map((listener) => () => listener(keys)))
   }
 
-  /** Returns what is to be called when the member leaves. */
+  /** Returns what is to be called when the member leaves. Whoever comes after the end is lost at once. */
   join(member: Member): () => void {
+    const { clock } = this.#options
+    if (this.#isClosed) return clock.schedule(0, () => member.lost(new Error('the feed is no more')))
     this.#members.push(member)
     this.#cancelWait()
     this.#start()
@@ -238,6 +241,7 @@ export class Feed {
 
   /** For good. */
   close(): void {
+    this.#isClosed = true
     this.#cancelWait()
     this.#members.length = 0
     this.#stop('resting')

@@ -126,9 +126,11 @@ export class OnlineReads {
   async #watch(reading: CollectionRead, request: ReplicaRequest): Promise<UpstreamAnswer> {
     const { feeds, readers } = this.#options
     const identity = await readers.admit(request.reader, reading.info)
+    const isOfNode = identity !== undefined && (await readers.isOfNode(request.reader))
+    // From here to where the feed has its reader nothing is waited for: one without readers may be dropped at any time.
     const feed = identity && feeds.ensure(this.#scopeFor(reading, identity), readers.accountOf(request.reader))
     if (identity === undefined || feed === undefined) return await this.#upAlone(reading, request)
-    if (await readers.isOfNode(request.reader)) feed.claimForNode()
+    if (isOfNode) feed.claimForNode()
     const answer = await new WatchOpening(feed, reading, request, this.#options).answer()
     return answer.isLocal === true ? this.#fromFeed(answer, reading, identity) : answer
   }
