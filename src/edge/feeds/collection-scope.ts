@@ -31,13 +31,31 @@ export interface CollectionScope {
   readonly fields: FieldSelector
   /** Whose objects these are, where the server may show others to somebody else; empty where all see the same. */
   readonly owner: string
+  /** All that the selectors ask for, one text for each, whatever order they stand in. */
+  readonly requirements: ReadonlySet<string>
   /** Equal for equal scopes. */
   readonly key: string
 }
 
-type ScopeParts = Omit<CollectionScope, 'key' | 'labels' | 'fields'> & {
+/**
+ * What the selectors of a collection may be long that is kept here, together: they are read at every request, stay in memory with
+ * their feed, and are held against those of all other feeds. People and programs write a tenth of it.
+ */
+export const MAX_KEPT_SELECTORS_LENGTH = 2_048
+/** And how many requirements they may have, of which each may be looked for in each feed. */
+export const MAX_KEPT_REQUIREMENTS = 64
+
+type ScopeParts = Omit<CollectionScope, 'key' | 'labels' | 'fields' | 'requirements'> & {
   readonly labelSelector: string
   readonly fieldSelector: string
+}
+
+/** Whether there is more to read than what is kept here may have. */
+export function hasLongSelectors({
+  labelSelector,
+  fieldSelector,
+}: Pick<ScopeParts, 'labelSelector' | 'fieldSelector'>): boolean {
+  return labelSelector.length + fieldSelector.length > MAX_KEPT_SELECTORS_LENGTH
 }
 
 /** Of a list or a watch. Throws an ApiError for selectors that cannot be read. */
@@ -55,7 +73,29 @@ export function scopeFrom(parts: ScopeParts): CollectionScope {
   const fields = parseFieldSelector(parts.fieldSelector)
   const texts = [apiGroup, apiVersion, resource, namespace, labelSelectorKey(labels), fieldSelectorKey(fields), owner]
   const key = hash('sha256', JSON.stringify(texts), 'base64url')
-  return { apiGroup, apiVersion, resource, namespace, labels, fields, owner, key }
+  return {
+    apiGroup,
+    apiVersion,
+    resource,
+    namespace,
+    labels,
+    fields,
+    owner,
+    requirements: requirementsOf(labels, fields),
+    key,
+  }
+}
+
+function requirementsOf(labels: LabelSelector, fields: FieldSelector): ReadonlySet<string> {
+  const ofLabels =
+    labels.matches === 'nothing'
+      ? [labelSelectorKey(labels)]
+      : labels.requirements.map((each) => labelSelectorKey({ matches: 'requirements', requirements: [each] }))
+  const ofFields =
+    fields.matches === 'nothing'
+      ? [fieldSelectorKey(fields)]
+      : fields.terms.map((each) => fieldSelectorKey({ matches: 'terms', terms: [each] }))
+  return new Set([...ofLabels.map((text) => `label ${text}`), ...ofFields.map((text) => `field ${text}`)])
 }
 
 export function writeScope({

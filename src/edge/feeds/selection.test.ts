@@ -29,3 +29,21 @@ describe('what a feed covers', () => {
     expect(covers(scope(feed), scope(wanted))).toBe(expected)
   })
 })
+
+describe('what is asked of every feed', () => {
+  it('was found out once, when the feed was made', () => {
+    const known = scope(`${all}?labelSelector=a,b%3Dc&${ofNode}`)
+    const unread = { ...known, labels: unreadable, fields: unreadable } as unknown as CollectionScope
+    expect(covers(unread, scope(`${one}?labelSelector=b%3Dc,a,d&${ofNode}`))).toBe(true)
+    expect(covers(unread, scope(`${one}?labelSelector=a,d&${ofNode}`))).toBe(false)
+  })
+})
+
+const unreadable = new Proxy(
+  {},
+  {
+    get: () => {
+      throw new Error('read again')
+    },
+  },
+)

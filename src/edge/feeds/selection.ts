@@ -4,8 +4,8 @@
  */
 import { selectableValue } from '../../kube/collection/selectable-fields.ts'
 import type { KubeObject } from '../../kube/objects.ts'
-import { fieldSelectorKey, isEmptyFieldSelector } from '../../kube/selectors/field.ts'
-import { isEmptyLabelSelector, labelSelectorKey } from '../../kube/selectors/label.ts'
+import { isEmptyFieldSelector } from '../../kube/selectors/field.ts'
+import { isEmptyLabelSelector } from '../../kube/selectors/label.ts'
 import { fieldMatcher, labelMatcher } from '../../kube/selectors/matcher.ts'
 import type { CollectionScope } from './collection-scope.ts'
 import type { FeedChange } from './feed-history.ts'
@@ -41,22 +41,9 @@ export function covers(feed: CollectionScope, wanted: CollectionScope): boolean 
 
 /** Whether the selectors of `wanted` say all that those of the feed say: then they leave nothing that those do not. */
 function isNarrower(feed: CollectionScope, wanted: CollectionScope): boolean {
-  if (isEmptyLabelSelector(feed.labels) && isEmptyFieldSelector(feed.fields)) return true
-  const asked = new Set(requirementsOf(wanted))
-  return requirementsOf(feed).every((requirement) => asked.has(requirement))
-}
-
-/** One text for each, whatever order they stand in. */
-function requirementsOf({ labels, fields }: CollectionScope): string[] {
-  const ofLabels =
-    labels.matches === 'nothing'
-      ? [labelSelectorKey(labels)]
-      : labels.requirements.map((each) => labelSelectorKey({ matches: 'requirements', requirements: [each] }))
-  const ofFields =
-    fields.matches === 'nothing'
-      ? [fieldSelectorKey(fields)]
-      : fields.terms.map((each) => fieldSelectorKey({ matches: 'terms', terms: [each] }))
-  return [...ofLabels.map((text) => `label ${text}`), ...ofFields.map((text) => `field ${text}`)]
+  if (feed.requirements.size > wanted.requirements.size) return false
+  for (const requirement of feed.requirements) if (!wanted.requirements.has(requirement)) return false
+  return true
 }
 
 /** Of the same resource, and shown to the same readers. */

@@ -1,6 +1,7 @@
 /**
  * What a request asks to read, as far as the replica can have it: one object, a collection, or changes of one. Everything else
- * is none of its business: writes, subresources, requests in another's name, and what an API server would refuse to understand.
+ * is none of its business: writes, subresources, requests in another's name, selectors that are too long to be kept, and what an
+ * API server would refuse to understand.
  */
 import type { RequestHeaders } from '../../http/server/exchange.ts'
 import { type CollectionOptions, readCollectionOptions } from '../../kube/collection/options.ts'
@@ -11,7 +12,14 @@ import type { RequestQuery } from '../../kube/request-query.ts'
 import { findResource } from '../../kube/schema/catalogue.ts'
 import { escapeFieldValue } from '../../kube/selectors/field.ts'
 import { ApiError } from '../../kube/status/status.ts'
-import { type CollectionScope, scopeFrom, scopeOf } from '../feeds/collection-scope.ts'
+import {
+  type CollectionScope,
+  hasLongSelectors,
+  MAX_KEPT_REQUIREMENTS,
+  MAX_KEPT_SELECTORS_LENGTH,
+  scopeFrom,
+  scopeOf,
+} from '../feeds/collection-scope.ts'
 
 export interface ReadHead {
   readonly method: string
@@ -48,9 +56,12 @@ export type Reading = ObjectRead | CollectionRead
 export function readingOf(head: ReadHead): Reading | undefined {
   const { method, info, query, headers } = head
   if (method !== 'GET' || info?.kind !== 'resource' || info.subresource !== '' || !query.isText) return undefined
+  // Before anything of it is read: nobody knows yet who asks. A name is a selector, too.
+  if (info.name.length > MAX_KEPT_SELECTORS_LENGTH || hasLongSelectors(info)) return undefined
   if (info.parts.length > 2 || speaksForAnother(headers)) return undefined
   try {
-    return read(info, head)
+    const reading = read(info, head)
+    return reading !== undefined && reading.scope.requirements.size <= MAX_KEPT_REQUIREMENTS ? reading : undefined
   } catch (error) {
     // The API server says itself what is wrong with it.
     if (error instanceof ApiError) return undefined

@@ -7,7 +7,7 @@ import type { Change } from '../../kube/reflector/view.ts'
 import { keyOf } from '../../kube/reflector/view.ts'
 import { WireError } from '../../protobuf/wire-error.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { describeScope, scopeFrom, writeScope } from '../feeds/collection-scope.ts'
+import { describeScope, hasLongSelectors, scopeFrom, writeScope } from '../feeds/collection-scope.ts'
 import type { Feed } from '../feeds/feed.ts'
 import type { Feeds } from '../feeds/feeds.ts'
 import { KeptObject } from '../feeds/kept-object.ts'
@@ -136,7 +136,7 @@ export class ReplicaKeeping {
   #restoreFeed({ key, head, entries, isComplete }: LoadedFeed, feeds: Feeds, policy: FeedPolicy): void {
     try {
       const { scope, type, resourceVersion, currentAtMs, isForNode } = readHead(head)
-      if (!policy.keeps(scope, isForNode)) {
+      if (!policy.keeps(scope, isForNode) || hasLongSelectors(writeScope(scope))) {
         this.#keeping.dropFeed(key)
         return
       }
