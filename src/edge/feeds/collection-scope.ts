@@ -33,6 +33,8 @@ export interface CollectionScope {
   readonly owner: string
   /** All that the selectors ask for, one text for each, whatever order they stand in. */
   readonly requirements: ReadonlySet<string>
+  /** About what it takes in memory. */
+  readonly bytes: number
   /** Equal for equal scopes. */
   readonly key: string
 }
@@ -45,7 +47,10 @@ export const MAX_KEPT_SELECTORS_LENGTH = 2_048
 /** And how many requirements they may have, of which each may be looked for in each feed. */
 export const MAX_KEPT_REQUIREMENTS = 64
 
-type ScopeParts = Omit<CollectionScope, 'key' | 'labels' | 'fields' | 'requirements'> & {
+/** What each character of selectors takes in memory when they have been read: measured, six to seven of long ones. */
+const READ_CHARACTER_BYTES = 8
+
+type ScopeParts = Omit<CollectionScope, 'key' | 'labels' | 'fields' | 'requirements' | 'bytes'> & {
   readonly labelSelector: string
   readonly fieldSelector: string
 }
@@ -72,7 +77,8 @@ export function scopeFrom(parts: ScopeParts): CollectionScope {
   const labels = parseLabelSelector(parts.labelSelector)
   const fields = parseFieldSelector(parts.fieldSelector)
   const texts = [apiGroup, apiVersion, resource, namespace, labelSelectorKey(labels), fieldSelectorKey(fields), owner]
-  const key = hash('sha256', JSON.stringify(texts), 'base64url')
+  const text = JSON.stringify(texts)
+  const key = hash('sha256', text, 'base64url')
   return {
     apiGroup,
     apiVersion,
@@ -82,6 +88,7 @@ export function scopeFrom(parts: ScopeParts): CollectionScope {
     fields,
     owner,
     requirements: requirementsOf(labels, fields),
+    bytes: text.length * READ_CHARACTER_BYTES,
     key,
   }
 }

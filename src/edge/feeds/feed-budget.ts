@@ -3,7 +3,7 @@
  * a thousand selectors pays for that itself, and takes nothing from the others. Pure: whoever asks drops what is too much.
  */
 
-/** What all feeds hold together. */
+/** What all feeds hold together: objects, what their histories have beside them, and what they are asked for by. */
 const MAX_FEEDS_BYTES = 256 * 1024 * 1024
 /** What those hold that one reader has made necessary. */
 const MAX_READER_FEEDS_BYTES = 64 * 1024 * 1024

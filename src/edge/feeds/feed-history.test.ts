@@ -3,7 +3,7 @@ import type { Feed } from './feed.ts'
 import { FeedCursor } from './feed-cursor.ts'
 import { type FeedChange, FeedHistory, MAX_FEED_GAPS } from './feed-history.ts'
 import { KeptObject } from './kept-object.ts'
-import { recordChanges } from './record-changes.ts'
+import { type Moved, recordChanges } from './record-changes.ts'
 
 function object(name: string, version: string, uid = `uid-${name}`, padding = ''): KeptObject {
   const metadata = { name, uid, resourceVersion: version, annotations: { padding } }
@@ -60,6 +60,30 @@ describe('the history of a feed', () => {
     expect(history.bytes).toBeLessThanOrEqual(3_000)
     expect(toldAfter(history, '101')).toBeUndefined()
     expect(toldAfter(history, '102')).toEqual(['ADDED a', 'ADDED a'])
+  })
+
+  it('knows what is in memory for its sake alone', () => {
+    history = new FeedHistory(100)
+    history.begin('100')
+    const states = ['101', '102', '103', '104'].map((version) => object('a', version, 'uid-a', 'x'.repeat(1_000)))
+    const [first, second, third, gone] = states as [KeptObject, KeptObject, KeptObject, KeptObject]
+    const moved = (...changes: Moved['changes']) =>
+      recordChanges(history, { changes, ...{ isSnapshot: false, before: '100', after: '101' } })
+    const { length } = first.document
+    moved({ type: 'added', object: first })
+    // The feed has it.
+    expect(history.heldBytes).toBe(0)
+    moved({ type: 'updated', object: second, previous: first })
+    moved({ type: 'updated', object: third, previous: second })
+    expect(history.heldBytes).toBe(2 * length)
+    moved({ type: 'deleted', object: gone, stale: false })
+    expect(history.heldBytes).toBe(4 * length)
+    expect(history.forgettableBytes).toBe(2 * length)
+    history.forget()
+    expect([history.heldBytes, history.forgettableBytes, history.startVersion]).toEqual([2 * length, 0, '103'])
+    expect(toldAfter(history, '103')).toEqual(['DELETED a'])
+    history.begin('200')
+    expect([history.heldBytes, history.forgettableBytes]).toEqual([0, 0])
   })
 
   it('has the latest change, however large: those who read on have yet to be told', () => {

@@ -47,6 +47,7 @@ export class FeedHistory {
   /** Of the first one that is left. */
   #firstSequence = 0
   #bytes = 0
+  #heldBytes = 0
   #startVersion = ''
   #gaps: Gap[] = []
   #epoch = 0
@@ -75,11 +76,17 @@ export class FeedHistory {
     return this.#bytes
   }
 
+  /** Of what is in memory for its sake alone: all that was, and is not in the feed any more. */
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
   /** Nothing before this version leads to what is there now. */
   begin(version: string): void {
     this.#firstSequence = this.end
     this.#changes = []
     this.#bytes = 0
+    this.#heldBytes = 0
     this.#startVersion = version
     this.#gaps = []
     this.#epoch += 1
@@ -88,6 +95,7 @@ export class FeedHistory {
   append(change: FeedChange): void {
     this.#changes.push(change)
     this.#bytes += change.object.document.length
+    this.#heldBytes += heldBy(change)
     if (this.#changes.length > this.#maxChanges || this.#bytes > this.#maxBytes) this.#trim()
   }
 
@@ -136,16 +144,32 @@ export class FeedHistory {
     return sequence < this.#firstSequence ? 'gone' : this.#changes[sequence - this.#firstSequence]
   }
 
+  /** Of that, what `forget` gives back. */
+  get forgettableBytes(): number {
+    const latest = this.#changes.at(-1)
+    return latest === undefined ? 0 : this.#heldBytes - heldBy(latest)
+  }
+
+  /** All but the latest change. */
+  forget(): void {
+    this.#forgetWhile(() => true)
+  }
+
   /** The latest stays in any case: those who read on have yet to be told. */
   #trim(): void {
     const { length } = this.#changes
     const wantedChanges = length > this.#maxChanges ? Math.floor(this.#maxChanges * (1 - TRIMMED_SHARE)) : length
     const wantedBytes = this.#maxBytes * (1 - TRIMMED_SHARE)
+    this.#forgetWhile((count) => length - count > wantedChanges || this.#bytes > wantedBytes)
+  }
+
+  #forgetWhile(isTooMuch: (forgotten: number) => boolean): void {
     let count = 0
-    for (const { object, version } of this.#changes.slice(0, -1)) {
-      if (length - count <= wantedChanges && this.#bytes <= wantedBytes) break
-      this.#bytes -= object.document.length
-      this.#startAt(version)
+    for (const change of this.#changes.slice(0, -1)) {
+      if (!isTooMuch(count)) break
+      this.#bytes -= change.object.document.length
+      this.#heldBytes -= heldBy(change)
+      this.#startAt(change.version)
       count += 1
     }
     this.#changes = this.#changes.slice(count)
@@ -157,4 +181,13 @@ export class FeedHistory {
     if (isNotNewer(version, this.#startVersion)) return
     this.#startVersion = version
   }
+}
+
+/**
+ * An object that was added or modified is in the feed, or a later change has it as what was before. One that was deleted is here
+ * as it was last, and as the feed had it.
+ */
+function heldBy({ type, object, previous }: FeedChange): number {
+  const before = previous?.document.length ?? 0
+  return type === 'DELETED' ? before + object.document.length : before
 }

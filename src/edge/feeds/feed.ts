@@ -166,6 +166,11 @@ export class Feed {
     return this.#bytes
   }
 
+  /** Of all that it has in memory. */
+  get heldBytes(): number {
+    return this.#bytes + this.history.heldBytes + this.scope.bytes
+  }
+
   get members(): number {
     return this.#members.length
   }

@@ -70,4 +70,29 @@ describe('all feeds of an edge', () => {
     expect(states['node']?.()).toBe('following')
     expect(states['read']?.()).toBe('following')
   })
+
+  it('counts what histories have beside the objects, and has those forgotten before a collection is let go', async () => {
+    const { upstream, feeds } = world({ maxReaderBytes: 100_000 })
+    let losses = 0
+    const feed = feeds.ensure(scope(), 'reader')
+    feed?.join({ sponsor, lost: () => (losses += 1) })
+    const counted: number[] = []
+    for (let change = 0; change < 30; change++) {
+      upstream.put('large', String(change).padEnd(10_000, 'x'))
+      await eventually(() => feed?.version === String(upstream.revision))
+      counted.push(feeds.bytes)
+    }
+    // Nine states of it have room, the present one included; what is counted is what is there.
+    expect(Math.max(...counted)).toBeGreaterThan(90_000)
+    expect(Math.max(...counted)).toBeLessThanOrEqual(100_000)
+    expect(feeds.bytes).toBe(feed?.heldBytes)
+    expect([losses, feed?.state, feed?.objects.size]).toEqual([0, 'following', 1])
+  })
+
+  it('counts what they are asked for by, which stays in memory with them', () => {
+    const { feeds } = world()
+    const long = 'x'.repeat(60)
+    feeds.ensure(scope(`?labelSelector=${long}`), 'reader')
+    expect(feeds.bytes).toBeGreaterThan(6 * long.length)
+  })
 })

@@ -5,6 +5,7 @@ import { findResource, joinGroupVersion } from '../../kube/schema/catalogue.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { type CollectionScope, describeScope } from './collection-scope.ts'
+import { copies } from './copies.ts'
 import { Feed, type FeedOptions, type RestoredList } from './feed.ts'
 import { FeedBudget, NODE_READER } from './feed-budget.ts'
 import type { CollectionType } from './representing.ts'
@@ -84,9 +85,7 @@ export class Feeds {
 
   restore(scope: CollectionScope, restored: RestoredList, type: CollectionType | undefined): Feed | undefined {
     if (this.#feeds.size >= MAX_FEEDS || this.#budget.isOver) return undefined
-    const feed = this.#add(scope, NODE_READER, restored, type)
-    this.#budget.resize(feed, feed.bytes)
-    return feed
+    return this.#add(scope, NODE_READER, restored, type)
   }
 
   /**
@@ -130,6 +129,7 @@ export class Feeds {
       feed.abandon(error)
       this.drop(feed)
     }
+    copies.clear()
   }
 
   /** For good. What they have stays, for whoever writes it down last of all. */
@@ -146,36 +146,51 @@ export class Feeds {
       type,
       moved: (grown, changes, isSnapshot) => {
         moved?.(grown, changes, isSnapshot)
-        this.#budget.resize(grown, grown.bytes)
+        this.#budget.resize(grown, grown.heldBytes)
         this.#keepWithinBudget(grown)
       },
     })
     if (!this.#isReachable) feed.setReachable(false)
     this.#feeds.set(scope.key, feed)
     this.#budget.add(feed, reader)
+    this.#budget.resize(feed, feed.heldBytes)
     const siblings = this.#byResource.get(resourceKey(scope)) ?? new Set()
     this.#byResource.set(resourceKey(scope), siblings.add(feed))
     return feed
   }
 
-  /** First what nobody reads, then what has just grown: its readers go to the API server by themselves. */
+  /**
+   * First what nobody reads, then the longest histories: who comes back lists anew. Then what has just grown: its readers go to
+   * the API server by themselves.
+   */
   #keepWithinBudget(grown: Feed): void {
     const reader = this.#budget.readerOf(grown)
     while (this.#budget.isReaderOver(reader)) {
-      if (this.#dropOldest((feed) => feed !== grown && this.#budget.readerOf(feed) === reader)) continue
+      const isOfReader = (feed: Feed): boolean => this.#budget.readerOf(feed) === reader
+      if (this.#dropOldest((feed) => feed !== grown && isOfReader(feed)) || this.#forgetHistory(isOfReader)) continue
       this.#abandonForSize(grown)
       return
     }
     while (this.#budget.isOver) {
-      if (this.#dropOldest((feed) => feed !== grown)) continue
+      if (this.#dropOldest((feed) => feed !== grown) || this.#forgetHistory(() => true)) continue
       if (!grown.isForNode) this.#abandonForSize(grown)
       return
     }
   }
 
+  #forgetHistory(isChosen: (feed: Feed) => boolean): boolean {
+    let longest: Feed | undefined
+    for (const feed of this.#feeds.values())
+      if (isChosen(feed) && feed.history.forgettableBytes > (longest?.history.forgettableBytes ?? 0)) longest = feed
+    if (longest === undefined) return false
+    longest.history.forget()
+    this.#budget.resize(longest, longest.heldBytes)
+    return true
+  }
+
   #abandonForSize(feed: Feed): void {
     const { logger, clock } = this.#options
-    logger.warn({ feed: describeScope(feed.scope), bytes: feed.bytes }, 'a collection is too large to be kept here')
+    logger.warn({ feed: describeScope(feed.scope), bytes: feed.heldBytes }, 'a collection is too large to be kept here')
     feed.abandon(new Error('the collection is too large to be kept on this node'))
     this.drop(feed)
     this.#tooLarge.set(feed.scope.key, clock.monotonicMs() + TOO_LARGE_MS)

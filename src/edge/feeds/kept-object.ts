@@ -8,6 +8,7 @@ import { DOCUMENT_FORMATS, type DocumentEncoding } from '../../kube/document-for
 import type { KubeObject, ObjectMeta, Versioned } from '../../kube/objects.ts'
 import type { DocumentWalker, FieldPath } from '../../kube/walker/walker.ts'
 import { WireError } from '../../protobuf/wire-error.ts'
+import { type CopyTicket, copies } from './copies.ts'
 
 export class KeptObject implements Versioned {
   /** Only what tells it from others; the rest is in the bytes. */
@@ -15,9 +16,8 @@ export class KeptObject implements Versioned {
   readonly encoding: DocumentEncoding
   /** A document of its own: with its type, in protobuf within an envelope. */
   readonly document: Buffer
-  /** In the other encoding; null where that would lose something. */
-  #other: Buffer | null | undefined
-  #labels: ReadonlyMap<string, string> | undefined
+  /** In the other encoding, once it was asked for; null where that would lose something. */
+  #other: CopyTicket | null | undefined
 
   /** Takes a copy: what came is mostly a piece of something much larger. Throws a WireError. */
   constructor(
@@ -40,14 +40,9 @@ export class KeptObject implements Versioned {
     return this.metadata.resourceVersion ?? ''
   }
 
-  /** Of what is kept of it now. */
-  get bytes(): number {
-    return this.document.length + (this.#other?.length ?? 0)
-  }
-
+  /** Read anew each time: what is kept of an object is its bytes, which are counted. */
   get labels(): ReadonlyMap<string, string> {
-    this.#labels ??= new Map(Object.entries((this.read(['metadata', 'labels']) ?? {}) as Record<string, string>))
-    return this.#labels
+    return new Map(Object.entries((this.read(['metadata', 'labels']) ?? {}) as Record<string, string>))
   }
 
   /** The value that the path leads to, as JSON has it. */
@@ -65,8 +60,12 @@ export class KeptObject implements Versioned {
   /** Undefined where the object has something that cannot be said in this encoding, or that we do not know how to. */
   in(encoding: DocumentEncoding): Buffer | undefined {
     if (encoding === this.encoding) return this.document
-    if (this.#other === undefined) this.#other = transcoded(this.document, this.encoding) ?? null
-    return this.#other ?? undefined
+    if (this.#other === null) return undefined
+    const known = this.#other && copies.find(this.#other)
+    if (known !== undefined) return known
+    const made = transcoded(this.document, this.encoding)
+    this.#other = made === undefined ? null : copies.keep(made)
+    return made
   }
 
   /** The same object under another version. */

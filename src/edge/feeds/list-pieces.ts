@@ -129,14 +129,12 @@ function* textPieces(objects: readonly KeptObject[], text: ListText, entry: Entr
 /** Field 2 of every list holds its items. */
 const itemTag = 0x12
 
-/** The length of a list stands before its items, so that all of them are looked at first. */
+/** The length of a list stands before its items, so that all of them are looked at first, and made again where they were not kept. */
 function* protobufList(objects: readonly KeptObject[], metadata: ListMeta, output: Output): Steps<Pieces> {
-  const items: Buffer[] = []
   let itemBytes = 0
   for (const object of objects) {
-    const item = rawOf(itemDocument(object, output))
-    items.push(item)
-    itemBytes += itemHead(item.length).length + item.length
+    const { length } = itemOf(object, output)
+    itemBytes += itemHead(length).length + length
     yield
   }
   const { representation, type } = output
@@ -146,17 +144,18 @@ function* protobufList(objects: readonly KeptObject[], metadata: ListMeta, outpu
       : { apiVersion: metaVersionOf(representation), kind: 'PartialObjectMetadataList' }
   const empty = rawOf(encodeProtobuf({ kind, apiVersion, metadata }).bytes)
   const { head, tail } = envelopeAround(apiVersion, kind, empty.length + itemBytes)
-  return protobufPieces(Buffer.concat([head, empty]), items, Buffer.from(tail))
+  return protobufPieces(Buffer.concat([head, empty]), objects, output, Buffer.from(tail))
 }
 
-function itemDocument(object: KeptObject, output: Output): Buffer {
-  if (output.representation.as === 'Object') return inEncoding(object, 'protobuf', output)
-  return encodeProtobuf(rendered(object, output, false)).bytes
+function itemOf(object: KeptObject, output: Output): Buffer {
+  const isWhole = output.representation.as === 'Object'
+  return rawOf(isWhole ? inEncoding(object, 'protobuf', output) : encodeProtobuf(rendered(object, output, false)).bytes)
 }
 
-function* protobufPieces(head: Buffer, items: readonly Buffer[], tail: Buffer): Pieces {
+function* protobufPieces(head: Buffer, objects: readonly KeptObject[], output: Output, tail: Buffer): Pieces {
   yield head
-  for (const item of items) {
+  for (const object of objects) {
+    const item = itemOf(object, output)
     yield itemHead(item.length)
     yield item
   }
