@@ -95,4 +95,15 @@ describe('all feeds of an edge', () => {
     feeds.ensure(scope(`?labelSelector=${long}`), 'reader')
     expect(feeds.bytes).toBeGreaterThan(6 * long.length)
   })
+
+  it('remember nothing of resources that have no feed any more: callers choose their names', () => {
+    const { feeds } = world()
+    for (let count = 0; count < 2 * MAX_READER_FEEDS; count++) {
+      const path = `/apis/example.com/v1/things${count}`
+      feeds.ensure(scopeOf(parseRequestInfo({ method: 'GET', path }) as ResourceRequest), 'reader')
+    }
+    expect([feeds.size, feeds.resources]).toEqual([MAX_READER_FEEDS, MAX_READER_FEEDS])
+    feeds.abandon(new Error('gone'))
+    expect([feeds.size, feeds.resources]).toEqual([0, 0])
+  })
 })

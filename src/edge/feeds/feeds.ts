@@ -56,6 +56,11 @@ export class Feeds {
     return this.#feeds.size
   }
 
+  /** Of which there are feeds. */
+  get resources(): number {
+    return this.#byResource.size
+  }
+
   find(scope: CollectionScope): Feed | undefined {
     return this.#feeds.get(scope.key)
   }
@@ -105,7 +110,7 @@ export class Feeds {
   drop(feed: Feed): void {
     if (this.#feeds.get(feed.scope.key) !== feed) return
     this.#feeds.delete(feed.scope.key)
-    this.#byResource.get(resourceKey(feed.scope))?.delete(feed)
+    this.#forgetSibling(feed)
     this.#budget.remove(feed)
     feed.close()
     this.#options.dropped?.(feed)
@@ -157,6 +162,14 @@ export class Feeds {
     const siblings = this.#byResource.get(resourceKey(scope)) ?? new Set()
     this.#byResource.set(resourceKey(scope), siblings.add(feed))
     return feed
+  }
+
+  /** Callers choose the names of resources: of those that have no feed any more nothing stays. */
+  #forgetSibling(feed: Feed): void {
+    const key = resourceKey(feed.scope)
+    const siblings = this.#byResource.get(key)
+    siblings?.delete(feed)
+    if (siblings?.size === 0) this.#byResource.delete(key)
   }
 
   /**
