@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { CollectionUpstream } from '../../../test/worlds/collection-upstream.ts'
 import { eventually, rest } from '../../../test/worlds/object-server.ts'
 import { parseRequestInfo, type ResourceRequest } from '../../kube/request-info.ts'
+import { BACKOFF_FIRST_MS } from '../../runtime/backoff.ts'
 import { ManualClock } from '../../runtime/clock.ts'
 import { scopeOf } from './collection-scope.ts'
 import { FEED_LINGER_MS, Feed, type Member } from './feed.ts'
@@ -65,6 +66,26 @@ describe('a feed', () => {
     expect([feed.members, feed.state, upstream.requests.length]).toEqual([0, 'resting', 0])
     expect(late.losses.map(({ message }) => message)).toEqual(['the feed is no more'])
     expect(gone.losses).toEqual([])
+  })
+
+  it('waits after a defect, whoever comes meanwhile', async () => {
+    const moved = (): never => {
+      throw new Error('a defect')
+    }
+    const logger = pino({ level: 'silent' })
+    feed = new Feed({ scope: scopeOf(info), upstream, clock, random: () => 0.5, logger, moved })
+    upstream.put('one', '1')
+    const leave = feed.join(new Reader('a'))
+    await eventually(() => feed.state === 'failing')
+    feed.join(new Reader('b'))
+    leave()
+    await rest()
+    const tries = upstream.requests.length
+    await clock.advance(BACKOFF_FIRST_MS / 2 - 1)
+    await rest()
+    expect([feed.state, upstream.requests.length]).toEqual(['failing', tries])
+    await clock.advance(1)
+    await eventually(() => upstream.requests.length > tries)
   })
 
   it('gives a reader all that came after the version it has seen', async () => {

@@ -9,6 +9,7 @@ import { Reflector } from '../../kube/reflector/reflector.ts'
 import { isNotNewer } from '../../kube/reflector/versions.ts'
 import type { Change } from '../../kube/reflector/view.ts'
 import { findApiError } from '../../kube/status/predicates.ts'
+import { Backoff } from '../../runtime/backoff.ts'
 import { callAll } from '../../runtime/call-all.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -80,6 +81,9 @@ export class Feed {
   #run: AbortController | undefined
   #isReachable = true
   #cancelWait = (): void => {}
+  /** After a defect it waits, whoever comes: each try costs the API server a list. */
+  readonly #restarts: Backoff
+  #restartAtMs = 0
   #lastError: Error | undefined
   #type: CollectionType | undefined
   #currentAtMs: number
@@ -96,6 +100,7 @@ export class Feed {
     const { scope, upstream, restored, clock, random } = options
     this.#options = options
     this.#type = options.type
+    this.#restarts = new Backoff(random)
     this.history = new FeedHistory(options.maxHistory)
     this.#currentAtMs = restored?.currentAtMs ?? 0
     const source = new FeedSource({
@@ -262,6 +267,12 @@ export class Feed {
 
   #start(): void {
     if (this.#run !== undefined || this.#members.length === 0 || !this.#isReachable) return
+    const waitMs = this.#restartAtMs - this.#options.clock.monotonicMs()
+    if (waitMs > 0) {
+      this.#cancelWait()
+      this.#cancelWait = this.#options.clock.schedule(waitMs, () => this.#start())
+      return
+    }
     const run = new AbortController()
     this.#run = run
     this.#enter('starting')
@@ -276,12 +287,16 @@ export class Feed {
 
   /** A new run begins when the reflector has left the old one. */
   async #follow(run: AbortController): Promise<void> {
-    const { logger, scope } = this.#options
+    const { logger, scope, clock } = this.#options
     try {
       // Each step has been taken by the time that it comes out here.
       await this.#reflector.run({}, run.signal)
     } catch (error) {
-      if (!run.signal.aborted) logger.error({ err: error, feed: describeScope(scope) }, 'a feed stopped by a defect')
+      if (!run.signal.aborted) {
+        logger.error({ err: error, feed: describeScope(scope) }, 'a feed stopped by a defect')
+        this.#restartAtMs = clock.monotonicMs() + this.#restarts.next(clock.monotonicMs())
+        this.#enter('failing')
+      }
     }
     this.#run = undefined
     this.#start()
@@ -327,6 +342,7 @@ export class Feed {
     if (index < 0) return
     this.#members.splice(index, 1)
     if (this.#members.length === 0) {
+      this.#cancelWait()
       this.#cancelWait = this.#options.clock.schedule(FEED_LINGER_MS, () => this.#stop('resting'))
     } else if (index === 0) {
       // What was opened with the credential of one who has gone is opened again with that of another.
