@@ -9,7 +9,7 @@ import { parseQuery } from '../../kube/request-query.ts'
 import { ManualClock } from '../../runtime/clock.ts'
 import { Feeds } from '../feeds/feeds.ts'
 import type { HeaderPairs, UpstreamAnswer } from '../upstream/upstream.ts'
-import { PassingAnswers } from './passing-answers.ts'
+import { MAX_KEPT_ANSWER_BYTES, PassingAnswers } from './passing-answers.ts'
 import { READ_AGAIN_MS } from './polled-lists.ts'
 import { type Reading, readingOf } from './reading.ts'
 
@@ -42,10 +42,12 @@ describe('answers that pass', () => {
   let clock: ManualClock
   let feeds: Feeds
   let passing: PassingAnswers
+  let logged: string[]
 
   beforeEach(() => {
     clock = new ManualClock()
-    const logger = pino({ level: 'silent' })
+    logged = []
+    const logger = pino({ level: 'error' }, { write: (line) => logged.push((JSON.parse(line) as { msg: string }).msg) })
     const upstream = { request: () => Promise.reject(new Error('nothing here')) }
     feeds = new Feeds({ upstream, clock, random: () => 0.5, logger })
     passing = new PassingAnswers(feeds, clock, logger)
@@ -68,6 +70,17 @@ describe('answers that pass', () => {
     expect(feeds.find(reading(maps).scope)?.version).toBe('10')
     await pass('/api/v1/namespaces/other/configmaps/c', answer(JSON.stringify({ kind: 'ConfigMap', ...map('c', '5') })))
     expect(keptNames('/api/v1/namespaces/other/configmaps/c')).toEqual(['default/c'])
+  })
+
+  it('reach their reader whatever goes wrong with keeping them: they come by connections that others share', async () => {
+    feeds.ensure = () => {
+      throw new Error('a defect')
+    }
+    const large = 'x'.repeat(MAX_KEPT_ANSWER_BYTES + 1)
+    expect(await pass(maps, answer(large))).toBe(large)
+    const text = JSON.stringify(list('10', [map('a', '3')]))
+    expect(await pass(maps, answer(text))).toBe(text)
+    expect(logged).toEqual(['an answer could not be kept', 'an answer could not be kept'])
   })
 
   it('are kept uncompressed', async () => {

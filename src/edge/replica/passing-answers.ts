@@ -69,7 +69,7 @@ export class PassingAnswers {
       return answer
     }
     return tapAnswer(answer, MAX_KEPT_ANSWER_BYTES, (bytes) => {
-      if (bytes === undefined) this.#fetchAside(reading, reader)
+      if (bytes === undefined) this.#caught(() => this.#fetchAside(reading, reader))
       else void this.#read(answer, bytes, (format, body) => this.#keep(reading, reader, format, body))
     })
   }
@@ -132,9 +132,9 @@ export class PassingAnswers {
   /** Nobody waits for this: what goes wrong here ends here. */
   async #read({ headers }: UpstreamAnswer, bytes: Buffer, keep: (format: DocumentFormat, body: Buffer) => void) {
     const header = (wanted: string): string => headers.find(([name]) => name === wanted)?.[1] ?? ''
-    const format = documentFormat(header('content-type'))
-    if (format === undefined) return
     try {
+      const format = documentFormat(header('content-type'))
+      if (format === undefined) return
       const plain = await uncompressed(bytes, header('content-encoding'), MAX_KEPT_ANSWER_BYTES)
       keep(format, format.encoding === 'json' ? compactJson(plain) : plain)
     } catch (error) {

@@ -4,7 +4,7 @@ import type { UpstreamAnswer } from './upstream.ts'
 
 /**
  * `whole` is called once the last byte has been passed on, with nothing where that was too much; and not at all for what is cut
- * off or not read to its end.
+ * off or not read to its end. It runs on a connection that others share, and must not throw: whoever taps catches and tells.
  */
 export function tapAnswer(
   answer: UpstreamAnswer,
