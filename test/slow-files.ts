@@ -24,6 +24,7 @@ export const slowFiles: readonly string[] = [
   'test/integration/keeping/keeping-crash.test.ts',
   'test/stall/attacks.test.ts',
   'test/stall/crowds.test.ts',
+  'test/stall/edge.test.ts',
   'test/stall/floods.test.ts',
   'test/stall/pieces.test.ts',
   'test/stall/policy.test.ts',

@@ -1,5 +1,6 @@
 /** The limit that every request must keep: for how long one turn of the event loop may keep the others waiting. */
 import { expect } from 'vitest'
+import type { MeteredProcess } from './metered-process.ts'
 import type { Measured, MeteredServer, Sent } from './metered-server.ts'
 import type { RecordedTurn } from './record.ts'
 
@@ -20,7 +21,7 @@ interface Timed<Result> {
 }
 
 export async function expectShortTurnsDuring<Result>(
-  server: MeteredServer,
+  server: Pick<MeteredProcess, 'isAlive' | 'log' | 'measureDuring'>,
   name: string,
   action: () => Promise<Result>,
 ): Promise<Timed<Result>> {

@@ -1,22 +1,14 @@
-/**
- * The built API server as a process of its own that is measured from the inside: how long did one turn of its event loop
- * take while a request was served, in processor time. That is how long everybody else had to wait.
- */
-import { type ChildProcess, spawn } from 'node:child_process'
+/** The built API server as a process that is measured from the inside, and what asks it. */
 import { once } from 'node:events'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node:http2'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Agent, request } from 'undici'
 import { type Material, readMaterial } from '../../src/kube/client/connection.ts'
 import { loadKubeconfig } from '../../src/kube/index.ts'
-import { environmentWithoutOurs } from '../e2e/harness.ts'
 import { removeFolder } from '../remove-folder.ts'
-
-const command = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
-const meter = new URL('./turn-meter.mjs', import.meta.url).href
+import { MeteredProcess } from './metered-process.ts'
 
 /** A token in a file of the server: who asks is no part of what is measured. */
 const token = 'stall-suite-token'
@@ -41,12 +33,11 @@ const shownCharacters = 2_000
 
 export class MeteredServer {
   readonly folder = mkdtempSync(join(tmpdir(), 'causeway-stall-'))
-  #child: ChildProcess | undefined
+  readonly #process = new MeteredProcess()
   #agent: Agent | undefined
   readonly #sessions: ClientHttp2Session[] = []
   #url = ''
   #ca: Buffer = Buffer.alloc(0)
-  #log = ''
 
   async start(): Promise<void> {
     const tokens = join(this.folder, 'tokens.csv')
@@ -62,21 +53,7 @@ export class MeteredServer {
       '--token-auth-file',
       tokens,
     ]
-    const child = spawn(process.execPath, ['--import', meter, command, 'apiserver', ...flags], {
-      cwd: this.folder,
-      env: environmentWithoutOurs(),
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    })
-    this.#child = child
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#log = (this.#log + text).slice(-20_000)
-    })
-    await new Promise<void>((resolve, reject) => {
-      child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-        if (text.startsWith('ready')) resolve()
-      })
-      child.once('exit', (code, signal) => reject(new Error(`it ended: ${code} ${signal}\n${this.#log}`)))
-    })
+    await this.#process.start(['apiserver', ...flags], { folder: this.folder })
     const { server, tls } = await loadKubeconfig({ file: join(data, 'admin.kubeconfig') })
     this.#url = server
     this.#ca = await readMaterial(tls.ca as Material, 'the CA')
@@ -88,12 +65,12 @@ export class MeteredServer {
   }
 
   get isAlive(): boolean {
-    return this.#child?.exitCode === null && this.#child.signalCode === null
+    return this.#process.isAlive
   }
 
   /** The end of what it has logged. */
   get log(): string {
-    return this.#log
+    return this.#process.log
   }
 
   async ask(sent: Sent): Promise<Omit<Measured, 'longestTurnMs'>> {
@@ -130,10 +107,7 @@ export class MeteredServer {
   }
 
   async measureDuring<Result>(action: () => Promise<Result>): Promise<{ result: Result; longestTurnMs: number }> {
-    await this.#tell('start')
-    const result = await action()
-    const { longestMs = Number.POSITIVE_INFINITY } = this.isAlive ? await this.#tell('stop') : {}
-    return { result, longestTurnMs: Math.round(longestMs) }
+    return await this.#process.measureDuring(action)
   }
 
   /** For clients that send what no library would. */
@@ -146,27 +120,10 @@ export class MeteredServer {
     return `Bearer ${token}`
   }
 
-  async #tell(word: 'start' | 'stop'): Promise<{ longestMs?: number }> {
-    const child = this.#child as ChildProcess
-    return await new Promise((resolve) => {
-      const gone = (): void => resolve({})
-      child.once('exit', gone)
-      child.once('message', (answer) => {
-        child.off('exit', gone)
-        resolve(answer as { longestMs?: number })
-      })
-      child.send(word)
-    })
-  }
-
   async stop(): Promise<void> {
     for (const session of this.#sessions) session.destroy()
     await this.#agent?.destroy()
-    if (this.isAlive) {
-      const ended = once(this.#child as ChildProcess, 'exit')
-      this.#child?.kill('SIGKILL')
-      await ended
-    }
+    await this.#process.stop()
     removeFolder(this.folder)
   }
 }

@@ -3,7 +3,12 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { storedValue } from '../../src/apiserver/objects/item.ts'
 import { LmdbStore } from '../../src/apiserver/storage/lmdb-store.ts'
-import { MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, type Write } from '../../src/apiserver/storage/store.ts'
+import {
+  MAX_TRANSACTION_BYTES,
+  MAX_TRANSACTION_OPERATIONS,
+  type Store,
+  type Write,
+} from '../../src/apiserver/storage/store.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 
@@ -18,6 +23,11 @@ export async function seedStore(folder: string, seeds: Iterable<Seed>): Promise<
   const directory = join(folder, 'data')
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const store = await LmdbStore.open(join(directory, 'store'), systemClock)
+  await seedInto(store, seeds)
+  await store.close()
+}
+
+export async function seedInto(store: Pick<Store, 'commit'>, seeds: Iterable<Seed>): Promise<void> {
   let writes: Write[] = []
   let bytes = 0
   const flush = async (): Promise<void> => {
@@ -34,7 +44,6 @@ export async function seedStore(folder: string, seeds: Iterable<Seed>): Promise<
     bytes += value.length + key.length
   }
   await flush()
-  await store.close()
 }
 
 /** In the order in which an API server prints it. */
