@@ -9,7 +9,6 @@ import { connect as connectTcp } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
-import { CompactSign } from 'jose'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { ApiServer } from '../../src/apiserver/api-server.ts'
@@ -23,7 +22,6 @@ import { PooledUpstream } from '../../src/edge/upstream/pooled-upstream.ts'
 import { certificatePem } from '../../src/identity/certificate.ts'
 import type { DistinguishedName } from '../../src/identity/distinguished-name.ts'
 import { issueCertificate, validityFromNow } from '../../src/identity/issue.ts'
-import { jwtAlgorithm, jwtKeyId } from '../../src/identity/jwk.ts'
 import { generateKeys, privateKeyPem } from '../../src/identity/keys.ts'
 import { nodeSubject } from '../../src/identity/node-name.ts'
 import { type CertificatePair, parsePair } from '../../src/identity/pair-file.ts'
@@ -34,6 +32,7 @@ import { startInOrder } from '../../src/process/part-group.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { HealthChecks } from '../../src/telemetry/health.ts'
 import { removeFolder } from '../remove-folder.ts'
+import { resigned } from '../worlds/forged-tokens.ts'
 import { loudNet } from '../worlds/loud-net.ts'
 import { ask, bearer } from './endpoint-asking.ts'
 
@@ -131,11 +130,7 @@ export class AttackWorld {
 
   /** The same claims with the changes, signed with the cluster's own key. */
   async resigned(token: string, changes: object): Promise<string> {
-    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) as object
-    const key = this.pki.serviceAccountKey
-    return await new CompactSign(Buffer.from(JSON.stringify({ ...claims, ...changes })))
-      .setProtectedHeader({ alg: jwtAlgorithm(key), kid: jwtKeyId(key) })
-      .sign(key)
+    return await resigned(this.pki.serviceAccountKey, token, changes)
   }
 
   async raw(options: ClientOptions = {}): Promise<TLSSocket> {

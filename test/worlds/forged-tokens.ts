@@ -1,5 +1,15 @@
 /** Tokens that look like those of a ServiceAccount and are none, made from a good one and from what everybody may know. */
-import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey, sign } from 'node:crypto'
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type JsonWebKey,
+  type KeyObject,
+  sign,
+} from 'node:crypto'
+import { CompactSign } from 'jose'
+import { jwtAlgorithm, jwtKeyId } from '../../src/identity/jwk.ts'
 
 /** The public half of the key, as the API server tells it at `/openid/v1/jwks`. */
 export interface KnownKey extends JsonWebKey {
@@ -12,6 +22,14 @@ function encode(value: object): string {
 
 function decode(part: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, unknown>
+}
+
+/** The same claims with the changes, signed with that key: with the cluster's own it is a real token. */
+export async function resigned(key: KeyObject, token: string, changes: object, header: object = {}): Promise<string> {
+  const claims = { ...decode(token.split('.')[1] ?? ''), ...changes }
+  return await new CompactSign(Buffer.from(JSON.stringify(claims)))
+    .setProtectedHeader({ alg: jwtAlgorithm(key), kid: jwtKeyId(key), ...header })
+    .sign(key)
 }
 
 export function forgedTokens(token: string, key: KnownKey): readonly (readonly [what: string, token: string])[] {

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
+import type { EdgeNetworkSettings } from '../../src/edge/compose.ts'
 import { Edge } from '../../src/edge/edge.ts'
 import { EdgeFiles } from '../../src/edge/identity/edge-files.ts'
 import { type JoinResult, joinHub } from '../../src/edge/join/join.ts'
@@ -17,7 +18,7 @@ import { Hub } from '../../src/hub/hub.ts'
 import { KubeClient, pods, serviceAccounts, tokenRequests } from '../../src/kube/index.ts'
 import type { RunningPart } from '../../src/process/lifecycle.ts'
 import { API_SERVER_TARGET, USUAL_HUB_NAMESPACE } from '../../src/protocol/names.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
+import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { removeFolder } from '../remove-folder.ts'
 import { type OwnApiServer, startOwnApiServer } from './own-api-server.ts'
@@ -33,6 +34,14 @@ const neverEnding = new AbortController().signal
 
 function raise(cause: unknown): never {
   throw cause
+}
+
+/** How an edge of this world differs from the usual one. */
+export interface EdgeWishes {
+  readonly clock?: Clock
+  readonly dial?: EdgeNetworkSettings['dial']
+  /** False: it need not find its hub. */
+  readonly isLinked?: boolean
 }
 
 interface RunningEdge {
@@ -62,8 +71,8 @@ export class SiteWorld {
     this.claims = new ClaimStore({ ...shared, random: systemRandom, logger })
   }
 
-  static async start(): Promise<SiteWorld> {
-    const api = await startOwnApiServer([])
+  static async start(changes: Parameters<typeof startOwnApiServer>[1] = {}): Promise<SiteWorld> {
+    const api = await startOwnApiServer([], changes)
     const hub = new Hub({
       clusters: [servedCluster(api.client(), { kubernetesCertificateLifeMs: hourMs })],
       clock: systemClock,
@@ -78,7 +87,7 @@ export class SiteWorld {
 
   /** Rejects with a `JoinError`. */
   async join(node: string, token: string): Promise<JoinResult> {
-    const dataDir = this.#dataDir(node)
+    const dataDir = this.dataDir(node)
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     return await joinHub({
       files: new EdgeFiles(dataDir),
@@ -92,20 +101,21 @@ export class SiteWorld {
 
   /** What a node has on its disk goes, as if the machine had been set up anew. */
   wipe(node: string): void {
-    removeFolder(this.#dataDir(node))
+    removeFolder(this.dataDir(node))
   }
 
   /** Of a node that has joined. Resolves when it has a link and its endpoint serves. */
-  async startEdge(node: string): Promise<void> {
+  async startEdge(node: string, { clock = systemClock, dial, isLinked = true }: EdgeWishes = {}): Promise<void> {
     const edge = new Edge({
-      dataDir: this.#dataDir(node),
-      clock: systemClock,
+      dataDir: this.dataDir(node),
+      clock,
       logger,
       registry: new Registry(),
       hubs: [this.#hub.url],
       node,
       network: {
         carriers: 'auto',
+        dial,
         destinationRules: [],
         bindAddress: '127.0.0.1',
         forwards: [API_SERVER_TARGET, DENIED_TARGET].map((target) => ({ target, localPort: 0 })),
@@ -120,8 +130,8 @@ export class SiteWorld {
       },
     })
     this.#edges.set(node, { edge, running: await edge.start(neverEnding, raise) })
-    while (!edge.endpointHealth().ok || edge.status.network.links.some(({ state }) => state !== 'up'))
-      await systemClock.sleep(pollMs)
+    const isUp = (): boolean => !isLinked || edge.status.network.links.every(({ state }) => state === 'up')
+    while (!edge.endpointHealth().ok || !isUp()) await systemClock.sleep(pollMs)
   }
 
   async stopEdge(node: string): Promise<void> {
@@ -160,7 +170,7 @@ export class SiteWorld {
     const { connection } = this.api
     const client = new KubeClient({
       ...connection,
-      server: place === 'cloud' ? connection.server : `https://127.0.0.1:${this.#endpointPort(place)}`,
+      server: place === 'cloud' ? connection.server : `https://127.0.0.1:${this.endpointPort(place)}`,
       tls: { ca: connection.tls.ca, skipVerify: false },
       credentials: token === undefined ? { type: 'anonymous' } : { type: 'token', token: { data: Buffer.from(token) } },
     })
@@ -170,7 +180,7 @@ export class SiteWorld {
 
   /** Begins TLS with a target by a forward of the edge: whether the cluster's API server is there, else why not. */
   async dial(node: string, target: string): Promise<string> {
-    const forward = () => this.#edge(node).edge.status.network.forwards.find((each) => each.target === target)
+    const forward = () => this.edge(node).status.network.forwards.find((each) => each.target === target)
     const { host = '', port = 0 } = forward()?.listen ?? {}
     const { ca } = this.api.connection.tls
     const trusted = ca !== undefined && 'data' in ca ? ca.data : undefined
@@ -192,12 +202,16 @@ export class SiteWorld {
     removeFolder(this.#folder)
   }
 
-  #dataDir(node: string): string {
+  dataDir(node: string): string {
     return join(this.#folder, node)
   }
 
-  #endpointPort(node: string): number {
-    return this.#edge(node).edge.status.endpoint?.port ?? 0
+  endpointPort(node: string): number {
+    return this.edge(node).status.endpoint?.port ?? 0
+  }
+
+  edge(node: string): Edge {
+    return this.#edge(node).edge
   }
 
   #edge(node: string): RunningEdge {
