@@ -37,6 +37,10 @@ export const slowFiles: readonly string[] = [
   'test/attack/endpoint-floods.test.ts',
   'test/attack/endpoint-neighbours.test.ts',
   'test/contract/carriers/carriers.test.ts',
+  // A cloud and an edge for each, which is cut off and started anew.
+  'test/attack/replica-readers.test.ts',
+  'test/attack/replica-rights.test.ts',
+  'test/attack/replica-tokens.test.ts',
   // Properties with many cases.
   'src/identity/hostile.test.ts',
   'test/contract/store/lmdb.test.ts',

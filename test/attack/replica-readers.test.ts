@@ -74,7 +74,7 @@ const spoils = [word, Buffer.from(word).toString('base64'), '"second"', '"third"
 
 async function expectNothing(path: string, asker: Asker, headers = {}): Promise<void> {
   const { status, body } = await world.ask(path, asker, { headers })
-  expect([403, 503], `${path}: ${status} ${body}`).toContain(status)
+  expect([403, 503], `${path}: ${status} ${body.slice(0, 100)}`).toContain(status)
   for (const spoil of [spoils[0], spoils[1]]) expect(body).not.toContain(spoil)
 }
 

@@ -122,6 +122,14 @@ export class ReplicaWorld {
     }
   }
 
+  /** Moves it on until it is so. */
+  async until(what: string, isSo: () => boolean): Promise<void> {
+    await until(what, async () => {
+      if (!isSo()) await this.pass(stepMs)
+      return isSo()
+    })
+  }
+
   async create(path: string, object: object): Promise<KubeObject> {
     return await this.site.admin.exchange({ method: 'POST', path }, object as KubeObject)
   }
@@ -173,12 +181,13 @@ export class ReplicaWorld {
     await until('the right is gone', async () => (await this.askCloud(path, { token })) === 403)
   }
 
+  /** A pod of this node, which may have tokens for the API server and for `vault`. */
   async pod(name: string, serviceAccountName: string): Promise<KubeObject> {
     const containers = [{ name: 'main', image: 'example.com/image' }]
-    return await this.create(`${DEFAULT}/pods`, {
-      metadata: { name },
-      spec: { nodeName: NODE, serviceAccountName, containers },
-    })
+    const sources = [{ serviceAccountToken: { audience: 'vault', path: 'token' } }]
+    const volumes = [{ name: 'vault', projected: { sources } }]
+    const spec = { nodeName: NODE, serviceAccountName, containers, volumes }
+    return await this.create(`${DEFAULT}/pods`, { metadata: { name }, spec })
   }
 
   /** The same claims with the changes, signed with the cluster's own key. */
@@ -268,11 +277,7 @@ export class ReplicaWorld {
   }
 
   async #reaches(state: string): Promise<void> {
-    await until(`the edge is ${state}`, async () => {
-      if (this.replica.reach.state === state) return true
-      await this.pass(stepMs)
-      return false
-    })
+    await this.until(`the edge is ${state}`, () => this.replica.reach.state === state)
   }
 
   #session(asker: Asker): ClientHttp2Session {
