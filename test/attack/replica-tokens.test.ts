@@ -38,19 +38,6 @@ async function seeDeletion({ metadata }: KubeObject): Promise<void> {
   await until('its deletion is seen', () => pods.told.includes(`DELETED ${metadata?.name}`))
 }
 
-/** As a kubelet does it for a projected volume. */
-async function tokenByKubelet(pod: KubeObject, audience: string): Promise<string> {
-  const { name, uid } = pod.metadata ?? {}
-  const boundObjectRef = { kind: 'Pod', apiVersion: 'v1', name, uid }
-  const spec = { audiences: [audience], expirationSeconds: 3600, boundObjectRef }
-  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec }
-  const tokens = world.replica.tokens
-  const answer = await world.ask(`${DEFAULT}/serviceaccounts/reader/token`, 'node', { method: 'POST', body })
-  expect([answer.status, answer.body]).toEqual([201, expect.any(String)])
-  await until('the answer is kept', () => world.replica.tokens > tokens)
-  return (JSON.parse(answer.body) as { status: { token: string } }).status.token
-}
-
 async function remake(): Promise<void> {
   const account = `${DEFAULT}/serviceaccounts`
   remade = (await world.account('remade', reading)).token
@@ -73,7 +60,7 @@ beforeAll(async () => {
   const gone = await podWithToken('gone')
   deleted = gone.token
   await seeDeletion(gone.pod)
-  forVault = await tokenByKubelet(there.pod, 'vault')
+  forVault = await world.tokenByKubelet('reader', there.pod, ['vault'])
   await remake()
   // Its account is gone, so the API server takes it for nobody's.
   rejected = (await world.account('rejected', reading)).token

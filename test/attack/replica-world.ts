@@ -89,13 +89,21 @@ export class ReplicaWorld {
     await this.startEdge(isLinked)
   }
 
-  async cut(): Promise<void> {
+  sever(): void {
     this.#wire.sever()
+  }
+
+  mend(): void {
+    this.#wire.mend()
+  }
+
+  async cut(): Promise<void> {
+    this.sever()
     await this.#reaches('offline')
   }
 
   async restore(): Promise<void> {
-    this.#wire.mend()
+    this.mend()
     await this.#reaches('online')
   }
 
@@ -140,15 +148,17 @@ export class ReplicaWorld {
 
   /** The token of an account in the namespace default; `bound` to a pod of this node where one is named. */
   async token(account: string, bound?: KubeObject, audiences: readonly string[] = []): Promise<string> {
-    const { name, uid } = bound?.metadata ?? {}
-    const boundObjectRef = bound && { kind: 'Pod', apiVersion: 'v1', name, uid }
-    const spec = { audiences, ...(boundObjectRef && { boundObjectRef }) }
-    const given = await this.create(`${DEFAULT}/serviceaccounts/${account}/token`, {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenRequest',
-      spec,
-    })
-    return (given as unknown as { status: { token: string } }).status.token
+    return tokenIn(await this.create(tokensOf(account), tokenRequest(bound, audiences)))
+  }
+
+  /** As a kubelet asks for one for a volume. Resolves when the answer is kept. */
+  async tokenByKubelet(account: string, pod: KubeObject, audiences: readonly string[] = []): Promise<string> {
+    const { tokens } = this.replica
+    const body = tokenRequest(pod, audiences)
+    const answer = await this.ask(tokensOf(account), 'node', { method: 'POST', body })
+    expect([answer.status, answer.body]).toEqual([201, expect.any(String)])
+    await until('the answer is kept', () => this.replica.tokens > tokens)
+    return tokenIn(JSON.parse(answer.body))
   }
 
   /** An account that may do what the rules say, and its token, once the API server knows of both. */
@@ -181,11 +191,14 @@ export class ReplicaWorld {
     await until('the right is gone', async () => (await this.askCloud(path, { token })) === 403)
   }
 
-  /** A pod of this node, which may have tokens for the API server and for `vault`. */
-  async pod(name: string, serviceAccountName: string): Promise<KubeObject> {
+  /** A pod of this node, which may have tokens for the API server and for `vault`, and a Secret. */
+  async pod(name: string, serviceAccountName: string, secretName = 'none'): Promise<KubeObject> {
     const containers = [{ name: 'main', image: 'example.com/image' }]
     const sources = [{ serviceAccountToken: { audience: 'vault', path: 'token' } }]
-    const volumes = [{ name: 'vault', projected: { sources } }]
+    const volumes = [
+      { name: 'vault', projected: { sources } },
+      { name: 'secret', secret: { secretName } },
+    ]
     const spec = { nodeName: NODE, serviceAccountName, containers, volumes }
     return await this.create(`${DEFAULT}/pods`, { metadata: { name }, spec })
   }
@@ -298,6 +311,21 @@ export class ReplicaWorld {
     for (const session of this.#sessions.values()) session.destroy()
     this.#sessions.clear()
   }
+}
+
+export function tokensOf(account: string): string {
+  return `${DEFAULT}/serviceaccounts/${account}/token`
+}
+
+export function tokenRequest(bound: KubeObject | undefined, audiences: readonly string[]): object {
+  const { name, uid } = bound?.metadata ?? {}
+  const boundObjectRef = { kind: 'Pod', apiVersion: 'v1', name, uid }
+  const spec = { audiences, ...(bound && { boundObjectRef }) }
+  return { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec }
+}
+
+function tokenIn(answer: unknown): string {
+  return (answer as { status: { token: string } }).status.token
 }
 
 /** Resolves when it is so, and rejects where that takes too long. */
