@@ -179,3 +179,22 @@ describe('a path or a query that can be read in two ways, without a link,', () =
     expect(unknown.status).not.toBe(200)
   })
 })
+
+describe('a request in the name of another, with a link,', () => {
+  it('is never answered by a feed, and is judged by the API server', async () => {
+    await world.restore()
+    const watch = await world.watch(`${configMaps}?watch=1&resourceVersion=0`, owner)
+    await until('the feed is followed', () => watch.told.includes('ADDED theirs'))
+    const reads = [
+      `${configMaps}?resourceVersion=0`,
+      `${configMaps}?${watching}&resourceVersion=0`,
+      `${configMaps}/mine`,
+    ]
+    for (const path of reads) {
+      expect([path, (await world.askInHaste(path, owner)).status]).toEqual([path, 200])
+      const headers = { 'impersonate-user': 'system:serviceaccount:default:owner' }
+      const { status, body } = await world.askInHaste(path, owner, { headers })
+      expect([path, status, body]).toEqual([path, 403, expect.stringContaining('impersonate')])
+    }
+  })
+})

@@ -14,6 +14,8 @@ let publicKey: KnownKey
 /** Of a pod that is there, and of one that is not. */
 let living: string
 let deleted: string
+/** Of one that was read here, and was gone when it was read again. */
+let missed: string
 /** What the API server has not taken while there was a link. */
 let rejected: string
 /** Of an account that has been made anew since. */
@@ -22,6 +24,13 @@ let anew: string
 /** For somebody else than the API server, as the kubelet was given it. */
 let forVault: string
 const strays: Record<string, string> = {}
+
+async function missPod({ metadata }: KubeObject): Promise<void> {
+  const path = `${DEFAULT}/pods/${metadata?.name}`
+  await world.learn(path, reader)
+  await world.delete(`${path}?gracePeriodSeconds=0`)
+  expect(await world.status(path, reader)).toBe(404)
+}
 
 /** A pod of this account, and a token that is bound to it. */
 async function podWithToken(name: string): Promise<{ readonly pod: KubeObject; readonly token: string }> {
@@ -57,6 +66,10 @@ beforeAll(async () => {
   publicKey = keys.keys[0]
   const there = await podWithToken('there')
   living = there.token
+  // Before anybody watches pods.
+  const asked = await podWithToken('asked')
+  missed = asked.token
+  await missPod(asked.pod)
   const gone = await podWithToken('gone')
   deleted = gone.token
   await seeDeletion(gone.pod)
@@ -96,6 +109,10 @@ describe('a token without a link', () => {
 
   it('of a pod whose deletion was seen is none', async () => {
     await expectStatus(deleted, 401)
+  })
+
+  it('of a pod that was gone when it was read again is none', async () => {
+    await expectStatus(missed, 401)
   })
 
   it('that is forged is none', async () => {

@@ -3,6 +3,8 @@
  * restores: lists, gets, watches, patches of pod statuses and reviews, all of which it grants.
  */
 import { PassThrough, Readable } from 'node:stream'
+import { pino } from 'pino'
+import { type ComposeReplicaOptions, composeReplica, type EdgeReplica } from '../../src/edge/compose-replica.ts'
 import {
   type Upstream,
   type UpstreamAnswer,
@@ -135,6 +137,24 @@ export class NodeCluster implements Upstream {
     this.link.isUp = isUp
     for (const listener of this.#listeners) listener()
   }
+}
+
+/** The replica of an edge at that cluster, which takes nobody for kube-proxy. */
+export function replicaAt(
+  cluster: NodeCluster,
+  options: Pick<ComposeReplicaOptions, 'node' | 'dataDir' | 'clock' | 'net' | 'registry'>,
+): EdgeReplica {
+  return composeReplica({
+    ...options,
+    upstream: cluster,
+    links: cluster.link,
+    client: { localGroupVersions: () => Promise.resolve([]) },
+    hasNodePair: () => true,
+    kubeProxyToken: () => undefined,
+    isKubeProxy: () => false,
+    random: () => 0.5,
+    logger: pino({ level: 'silent' }),
+  })
 }
 
 function collection(kind: string, apiVersion: string, listKind = `${kind}List`): Collection {

@@ -5,10 +5,9 @@ import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { composeReplica, type EdgeReplica } from '../../../src/edge/compose-replica.ts'
+import type { EdgeReplica } from '../../../src/edge/compose-replica.ts'
 import { scopeFrom } from '../../../src/edge/feeds/collection-scope.ts'
 import { FEED_RESUME_SPREAD_MS } from '../../../src/edge/feeds/feeds.ts'
 import { KeptObject } from '../../../src/edge/feeds/kept-object.ts'
@@ -31,7 +30,7 @@ import {
   webSlice,
 } from '../../worlds/local-endpoints-objects.ts'
 import { loudNet } from '../../worlds/loud-net.ts'
-import { NodeCluster } from '../../worlds/node-cluster.ts'
+import { NodeCluster, replicaAt } from '../../worlds/node-cluster.ts'
 import { eventually, rest } from '../../worlds/object-server.ts'
 
 const slices = '/apis/discovery.k8s.io/v1/endpointslices'
@@ -72,22 +71,7 @@ describe('a node that is cut off', () => {
   async function start(disabled: readonly string[] = [], isOnline = true): Promise<void> {
     registry = new Registry()
     const net = loudNet()
-    const logger = pino({ level: 'silent' })
-    edge = composeReplica({
-      node: LOCAL_NODE,
-      upstream: cluster,
-      links: cluster.link,
-      dataDir,
-      client: { localGroupVersions: () => Promise.resolve([]) },
-      hasNodePair: () => true,
-      kubeProxyToken: () => undefined,
-      isKubeProxy: () => false,
-      clock,
-      random: () => 0.5,
-      logger,
-      net,
-      registry,
-    })
+    edge = replicaAt(cluster, { node: LOCAL_NODE, dataDir, clock, net, registry })
     filters = new FilterWorld({ localPods: edge.localPods.view, settings: { disabled } })
     edge.localPods.onChange(() => filters.filters.localPodsChanged())
     const running = await startInOrder(edge.parts, new AbortController().signal, (cause) =>
