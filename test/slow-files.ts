@@ -38,6 +38,7 @@ export const slowFiles: readonly string[] = [
   'test/attack/endpoint-neighbours.test.ts',
   'test/contract/carriers/carriers.test.ts',
   // A cloud and an edge for each, which is cut off and started anew.
+  'test/attack/replica-disk.test.ts',
   'test/attack/replica-exhausted.test.ts',
   'test/attack/replica-forgotten.test.ts',
   'test/attack/replica-readers.test.ts',

@@ -32,15 +32,15 @@ const stepMs = 1_000
 /** Who asks: a token, the node by its certificate, or nobody. */
 export type Asker = { readonly token: string } | 'node' | 'nobody'
 
-export interface Wishes {
+interface Wishes {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: object
 }
 
-export type Answer = Awaited<ReturnType<typeof ask>>
+type Answer = Awaited<ReturnType<typeof ask>>
 
-export interface Rule {
+interface Rule {
   readonly verbs: readonly string[]
   readonly resources: readonly string[]
   readonly resourceNames?: readonly string[]

@@ -37,7 +37,7 @@ function raise(cause: unknown): never {
 }
 
 /** How an edge of this world differs from the usual one. */
-export interface EdgeWishes {
+interface EdgeWishes {
   readonly clock?: Clock
   readonly dial?: EdgeNetworkSettings['dial']
   /** False: it need not find its hub. */
