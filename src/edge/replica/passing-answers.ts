@@ -27,7 +27,7 @@ import { PolledLists } from './polled-lists.ts'
 import { type CollectionRead, type ObjectRead, type Reading, scopeOfObject } from './reading.ts'
 
 /** A larger answer passes without being kept: reading it would keep everybody else waiting. */
-const MAX_KEPT_ANSWER_BYTES = 4 * 1024 * 1024
+export const MAX_KEPT_ANSWER_BYTES = 4 * 1024 * 1024
 /** What clients ask for as Tables, or in answers too large to keep, is fetched aside; so often at most. */
 export const FETCH_ASIDE_MS = 60_000
 /** How long whoever fetches so waits for it at most; its credential is used for no longer. */
