@@ -19,7 +19,8 @@ import type { CollectionRead } from './reading.ts'
 const info = parseRequestInfo({ method: 'GET', path: '/api/v1/namespaces/default/configmaps' }) as ResourceRequest
 const type = { apiVersion: 'v1', kind: 'ConfigMap', listKind: 'ConfigMapList' }
 const options = { limit: 0, continueToken: '', resourceVersion: '', resourceVersionMatch: '' }
-const reading = { kind: 'list', info, options } as unknown as CollectionRead
+const scope = scopeOf(info)
+const reading = { kind: 'list', info, scope, options } as unknown as CollectionRead
 
 /** Every look at it takes a millisecond: so does every step of what is done in turns. */
 class TickingClock extends ManualClock {
@@ -76,6 +77,8 @@ describe('a list that is answered here', () => {
   const list = (shown: Output, signal = new AbortController().signal) =>
     listAnswer(feed, reading, { selection, output: shown, clock, signal })
 
+  const listing = () => ({ selection, output: output('json'), clock, signal: new AbortController().signal })
+
   const whole = async (body: ByteSource): Promise<string> =>
     (await readBody(body, undefined, 100_000_000)).toString('utf8')
 
@@ -95,6 +98,32 @@ describe('a list that is answered here', () => {
     const { body } = await listing
     const { items, metadata } = JSON.parse(await whole(body)) as { items: unknown[]; metadata: unknown }
     expect([items.length, metadata]).toEqual([names.length, { resourceVersion: '10' }])
+  })
+
+  it('is whole where any version will do, whatever page is asked for, as of an API server', async () => {
+    const asked = { ...reading, options: { ...reading.options, resourceVersion: '0', limit: 10 } }
+    const { body } = await listAnswer(feed, asked, listing())
+    const { items, metadata } = JSON.parse(await whole(body)) as { items: unknown[]; metadata: unknown }
+    expect([items.length, metadata]).toEqual([names.length, { resourceVersion: '10' }])
+  })
+
+  it('comes in pages, with tokens that an API server understands', async () => {
+    const pages: string[][] = []
+    for (let continueToken = ''; ; ) {
+      const asked = { ...reading, options: { ...reading.options, limit: 150, continueToken } }
+      const { body } = await listAnswer(feed, asked, listing())
+      const { items, metadata } = JSON.parse(await whole(body)) as {
+        items: { metadata: { name: string } }[]
+        metadata: { continue?: string }
+      }
+      pages.push(items.map((item) => item.metadata.name))
+      if (metadata.continue === undefined) break
+      continueToken = metadata.continue
+      const { start } = JSON.parse(Buffer.from(continueToken, 'base64url').toString('utf8')) as { start: string }
+      expect(start).toBe(`${pages.at(-1)?.at(-1)}\0`)
+    }
+    expect(pages.map(({ length }) => length)).toEqual([150, 150, 100])
+    expect(pages.flat()).toEqual(names.toSorted())
   })
 
   it('goes on for nobody', async () => {

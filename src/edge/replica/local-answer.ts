@@ -13,6 +13,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { sortedSteps } from '../../runtime/sorting.ts'
 import { inTurns, type Steps } from '../../runtime/steps.ts'
 import { Turns, turnFor } from '../../runtime/turns.ts'
+import type { CollectionScope } from '../feeds/collection-scope.ts'
 import type { Feed } from '../feeds/feed.ts'
 import type { KeptObject } from '../feeds/kept-object.ts'
 import { listPieces, type Pieces } from '../feeds/list-pieces.ts'
@@ -50,14 +51,14 @@ export interface ListAnswerOptions {
 /** A list, or the page of one that was asked for. Rejects with an ApiError, or an InexactError. */
 export async function listAnswer(
   feed: Feed,
-  { options }: CollectionRead,
+  reading: CollectionRead,
   { selection, output, clock, signal, warning }: ListAnswerOptions,
 ): Promise<UpstreamAnswer> {
   // Many lists may be asked for in one breath.
   await turnFor(clock)
-  checkVersion(feed, options)
+  checkVersion(feed, reading.options)
   // All of this moment: what changes while others have their turns is no part of it.
-  const steps = listSteps([...feed.objects], feed.version, selection, options, output)
+  const steps = listSteps([...feed.objects], feed.version, selection, reading, output)
   const pieces = await inTurns(whileWanted(steps, signal), new Turns(clock))
   return answerOf(piecesSource(pieces, clock), responseContentType(output.representation, { stream: false }), warning)
 }
@@ -68,7 +69,7 @@ function* listSteps(
   objects: readonly Keyed[],
   version: string,
   selection: Selection,
-  options: CollectionRead['options'],
+  reading: CollectionRead,
   output: Output,
 ): Steps<Pieces> {
   const selected: Keyed[] = []
@@ -76,7 +77,7 @@ function* listSteps(
     if (selection(entry[1])) selected.push(entry)
     yield
   }
-  const { page, metadata } = pageOf(selected, version, options)
+  const { page, metadata } = pageOf(selected, version, reading)
   return yield* listPieces(page, metadata, output)
 }
 
@@ -117,23 +118,37 @@ function checkVersion({ version }: Feed, { resourceVersion, resourceVersionMatch
 function pageOf(
   selected: readonly Keyed[],
   version: string,
-  { limit, continueToken }: CollectionRead['options'],
+  { options, scope }: CollectionRead,
 ): { page: KeptObject[]; metadata: ListMeta } {
-  const rest = continueToken === '' ? selected : restAfter(selected, version, continueToken)
+  const { continueToken, resourceVersion } = options
+  // What may be of any version an API server gives whole.
+  const limit = resourceVersion === '0' ? 0 : options.limit
+  const rest = continueToken === '' ? selected : restAfter(selected, version, continueToken, scope)
   const objects = rest.map(([, object]) => object)
   if (limit <= 0 || rest.length <= limit) return { page: objects, metadata: { resourceVersion: version } }
-  const [lastKey = ''] = rest[limit - 1] ?? []
-  const next = formatContinueToken({ revision: Number(version), lastKey })
+  const [last = ''] = rest[limit - 1] ?? []
+  const next = formatContinueToken({ revision: Number(version), lastKey: last.slice(prefixOf(scope).length) })
   const metadata = { resourceVersion: version, continue: next, remainingItemCount: rest.length - limit }
   return { page: objects.slice(0, limit), metadata }
 }
 
 /** The pages of one list are all of one version: what was begun at the API server, or before a change, begins anew. */
-function restAfter(selected: readonly Keyed[], version: string, token: string): readonly Keyed[] {
+function restAfter(
+  selected: readonly Keyed[],
+  version: string,
+  token: string,
+  scope: CollectionScope,
+): readonly Keyed[] {
   const { revision, lastKey } = parseContinueToken(token)
   if (String(revision) !== version)
     throw resourceExpired(`the list that this continues is not kept here; there is one of version ${version}`)
-  return selected.filter(([key]) => key > lastKey)
+  const last = `${prefixOf(scope)}${lastKey}`
+  return selected.filter(([key]) => key > last)
+}
+
+/** Tokens name objects as an API server does, who may be asked for the next page: within the namespace that is listed. */
+function prefixOf({ namespace }: CollectionScope): string {
+  return namespace === '' ? '' : `${namespace}/`
 }
 
 /** What a client asks for by a read of one object. */

@@ -12,8 +12,14 @@ describe('continue tokens', () => {
     expect(parseContinueToken(token)).toEqual({ revision: 42, lastKey: 'default/web' })
   })
 
+  it('are understood as a kube-apiserver writes them', () => {
+    const token = Buffer.from('{"v":"meta.k8s.io/v1","rv":204,"start":"/a\\u0000"}').toString('base64url')
+    expect(parseContinueToken(token)).toEqual({ revision: 204, lastKey: 'a' })
+  })
+
   it.each([
     'x',
+    Buffer.from('{"v":"meta.k8s.io/v1","rv":1,"start":"//x"}').toString('base64url'),
     'e30',
     Buffer.from('{"v":"meta.k8s.io/v1","rv":1,"start":"../x"}').toString('base64url'),
     'A'.repeat(5000),

@@ -16,14 +16,16 @@ export function formatContinueToken({ revision, lastKey }: ContinueToken): strin
   return Buffer.from(JSON.stringify(token)).toString('base64url')
 }
 
-/** Reads what `formatContinueToken` made. Throws an ApiError for every other text. */
+/** Reads what `formatContinueToken` or a kube-apiserver made. Throws an ApiError for every other text. */
 export function parseContinueToken(text: string): ContinueToken {
   const token = decode(text)
   const { v, rv, start } = token
   if (v !== 'meta.k8s.io/v1' || !Number.isSafeInteger(rv) || typeof start !== 'string' || start === '') {
     throw badRequest('continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)')
   }
-  const key = start.endsWith('\u0000') ? start.slice(0, -1) : start
+  // kube-apiserver writes a slash before the key, and takes both.
+  const written = start.startsWith('/') ? start.slice(1) : start
+  const key = written.endsWith('\u0000') ? written.slice(0, -1) : written
   if (key.startsWith('/') || key.split('/').includes('..')) throw badRequest('continue key is not valid: invalid path')
   return { revision: rv as number, lastKey: key }
 }
