@@ -4,24 +4,20 @@
  */
 import { setMaxListeners } from 'node:events'
 import type { Registry } from 'prom-client'
-import { joinGroupVersion } from '../kube/schema/catalogue.ts'
-import { isEmptyLabelSelector } from '../kube/selectors/label.ts'
 import type { Part } from '../process/lifecycle.ts'
 import type { SafetyNet } from '../process/safety-net.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { componentLogger, type Logger } from '../telemetry/logger.ts'
-import { createGroupMetrics } from './api-groups/group-metrics.ts'
-import { LocalGroups } from './api-groups/local-groups.ts'
+import { composeFeeds, type EdgeFeeds, isOfPods, isPodThere } from './compose-feeds.ts'
 import { composeLocalPods, type EdgeLocalPods } from './compose-local-pods.ts'
-import { composeReaders } from './compose-readers.ts'
-import type { Feed } from './feeds/feed.ts'
-import { Feeds } from './feeds/feeds.ts'
+import { composeReaders, type OfflineReaders } from './compose-readers.ts'
+import type { Feeds } from './feeds/feeds.ts'
 import type { HubClient } from './hub/hub-client.ts'
 import { DiskKeeping } from './keeping/disk-keeping.ts'
 import { createKeepingMetrics } from './keeping/keeping-metrics.ts'
 import type { Keeping } from './keeping/kept.ts'
 import { createProbe } from './reach/probe.ts'
-import { Reach, type ReachLink } from './reach/reach.ts'
+import { Reach, type Reachability, type ReachLink } from './reach/reach.ts'
 import type { Refused } from './reach/reach-core.ts'
 import { AccessReviews } from './readers/access-reviews.ts'
 import { nodeIdentity } from './readers/identity.ts'
@@ -30,13 +26,13 @@ import { TokenReviews } from './readers/token-review.ts'
 import { Verdicts } from './readers/verdicts.ts'
 import { countedUpstream } from './replica/counted-body.ts'
 import { Documents } from './replica/documents.ts'
-import { type FeedPolicy, sharingLocal, USUAL_FEED_POLICY } from './replica/feed-policy.ts'
+import { type FeedPolicy, USUAL_FEED_POLICY } from './replica/feed-policy.ts'
 import { OfflineReads } from './replica/offline-reads.ts'
 import { OnlineReads } from './replica/online-reads.ts'
 import { PassingAnswers } from './replica/passing-answers.ts'
 import { ReadAudit } from './replica/read-audit.ts'
 import { Replica } from './replica/replica.ts'
-import { presentFeed, ReplicaKeeping } from './replica/replica-keeping.ts'
+import { presentFeed, ReplicaKeeping, type Restored } from './replica/replica-keeping.ts'
 import { createReplicaMetrics, type ReplicaMetrics } from './replica/replica-metrics.ts'
 import {
   type FeedSummary,
@@ -92,7 +88,6 @@ export interface EdgeReplica {
 
 export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
   const { upstream, settings = {}, clock, random, registry } = options
-  const { policy: chosen = USUAL_FEED_POLICY } = settings
   const logger = componentLogger(options.logger, 'edge/replica')
   const keeping: DiskKeeping = new DiskKeeping({
     dataDir: options.dataDir,
@@ -116,36 +111,17 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
   const metrics: ReplicaMetrics = createReplicaMetrics(registry, () =>
     replicaNumbers({ feeds, documents, verdicts, tokens }, clock),
   )
-  const feeds: Feeds = new Feeds({
+  const { feeds, groups, policy, forgetUnshared }: EdgeFeeds = composeFeeds({
     upstream: countedUpstream(upstream, metrics),
-    clock,
-    random,
-    logger,
-    moved: (feed, changes) => {
-      kept.feedMoved(feed, changes)
-      if (isOfPods(feed) && showsDeletions(feed))
-        for (const { type, object } of changes)
-          if (type === 'deleted') offlineReaders.podDeleted(object.metadata.uid ?? '')
-    },
-    dropped: (feed) => kept.feedDropped(feed),
-  })
-  /** Of what is shared only as long as the API server serves it itself. */
-  const isCustom = ({ scope }: Feed): boolean => scope.owner === '' && !chosen.isShared(scope)
-  const groups = new LocalGroups({
     client: options.client,
-    kept: kept.state('api-groups'),
-    // What one was shown must never be given to another, nor what is left of that once it may be shared again.
-    changed: (changed) =>
-      feeds.abandon(
-        new Error('another server has this group now, or had it'),
-        (feed) => isCustom(feed) && changed.has(joinGroupVersion(feed.scope.apiGroup, feed.scope.apiVersion)),
-      ),
+    chosen: settings.policy ?? USUAL_FEED_POLICY,
+    kept,
+    podDeleted: (uid) => offlineReaders.podDeleted(uid),
     clock,
     random,
     logger,
+    registry,
   })
-  createGroupMetrics(registry, () => groups.size)
-  const policy = sharingLocal(chosen, (info) => groups.has(info))
   const ended = new AbortController()
   // Each review that is under way has one; how many those are is limited with the requests they are for.
   setMaxListeners(0, ended.signal)
@@ -174,7 +150,9 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
   const audit = new ReadAudit(clock, componentLogger(options.logger, 'edge/audit'))
   const localPods = composeLocalPods({ node: options.node, feeds, whyOffline: () => reach.now.why, clock, registry })
   const shared = { feeds, readers, policy, clock, random, metrics, audit }
-  const passing = new PassingAnswers(feeds, clock, logger)
+  const passing = new PassingAnswers(feeds, clock, logger, (scope, object) => {
+    if (isOfPods({ scope })) offlineReaders.podDeleted(object.metadata.uid ?? '')
+  })
   // Before anybody else hears of it, and reads.
   reach.onChange(({ state }) => {
     if (state === 'offline') passing.cutOff()
@@ -201,45 +179,11 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
       return { stop: () => keeping.close() }
     },
   }
-  const following: Part = {
-    name: 'feeds',
-    start: () => {
-      const reachChanged = (): void => {
-        const { state, refusedBy, why } = reach.now
-        const isOnline = state === 'online'
-        if (refusedBy === 'hub') groups.forget()
-        if (refusedBy === 'hub')
-          kept.erase(everything, { by: refusedBy, why }).catch((error: unknown) => {
-            logger.error({ err: error }, 'what was kept could not be erased; remove the folder replica by hand')
-          })
-        else if (refusedBy === 'api-server') {
-          // It may yet take the node again: what is kept stays, and nobody is served from it, also after a restart.
-          kept.refused({ by: refusedBy, why })
-          feeds.endReaders(new Error(why))
-        } else if (isOnline) kept.refused(undefined)
-        feeds.setReachable(isOnline)
-        localPods.setOnline(isOnline)
-        if (isOnline) groups.reachable()
-        if (isOnline) offlineReaders.wentOnline()
-        else offlineReaders.wentOffline()
-      }
-      // Where what the hub said was lost with a damaged record, or with its key.
-      feeds.abandon(
-        new Error('who serves this group is not known'),
-        (feed) => isCustom(feed) && !groups.has(feed.scope),
-      )
-      const unlisten = reach.onChange(reachChanged)
-      reachChanged()
-      const stop = (): Promise<void> => {
-        unlisten()
-        ended.abort(new Error('the endpoint ends'))
-        localPods.close()
-        feeds.close()
-        return Promise.resolve()
-      }
-      return Promise.resolve({ stop })
-    },
-  }
+  const following = followReach({
+    ...{ reach, kept, everything, groups, localPods, offlineReaders, logger },
+    started: forgetUnshared,
+    stopped: () => ended.abort(new Error('the endpoint ends')),
+  })
   // What the run before has left before anybody asks for it.
   return {
     parts: [keepingPart, ...offlineReaders.parts, ...(policy.isOff ? [] : [groups]), reach, following],
@@ -262,23 +206,66 @@ function composeReach(options: ComposeReplicaOptions, kept: ReplicaKeeping): Rea
   return new Reach({ link: links, probe, refusedBefore, clock, random, logger, net, registry })
 }
 
-function isOfPods({ scope }: Feed): boolean {
-  return scope.apiGroup === '' && scope.resource === 'pods'
+interface FollowReachOptions {
+  readonly reach: Reach
+  readonly kept: ReplicaKeeping
+  readonly everything: Omit<Restored, 'policy'>
+  readonly groups: EdgeFeeds['groups']
+  readonly localPods: EdgeLocalPods
+  readonly offlineReaders: OfflineReaders
+  readonly logger: Logger
+  readonly started: () => void
+  readonly stopped: () => void
 }
 
-/** What leaves a selection need not be gone; a pod's name and node never change. */
-const lastingFields: ReadonlySet<string> = new Set(['metadata.name', 'spec.nodeName'])
-
-function showsDeletions({ scope }: Feed): boolean {
-  const { labels, fields } = scope
-  const isLasting = fields.matches === 'terms' && fields.terms.every(({ field }) => lastingFields.has(field))
-  return isLasting && isEmptyLabelSelector(labels)
-}
-
-function isPodThere(feeds: Feeds, uid: string): boolean {
-  for (const feed of feeds.all) {
-    if (!isOfPods(feed)) continue
-    for (const { metadata } of feed.objects.values()) if (metadata.uid === uid) return true
+/** Has everybody who must hear it hear whether the API server can be reached, from the start on. */
+function followReach({ reach, started, stopped, ...others }: FollowReachOptions): Part {
+  const { everything, localPods } = others
+  return {
+    name: 'feeds',
+    start: () => {
+      // Where what the hub said was lost with a damaged record, or with its key.
+      started()
+      const unlisten = reach.onChange((now) => tellReach(now, others))
+      tellReach(reach.now, others)
+      const stop = (): Promise<void> => {
+        unlisten()
+        stopped()
+        localPods.close()
+        everything.feeds.close()
+        return Promise.resolve()
+      }
+      return Promise.resolve({ stop })
+    },
   }
-  return false
+}
+
+function tellReach(
+  { state, refusedBy, why }: Reachability,
+  {
+    kept,
+    everything,
+    groups,
+    localPods,
+    offlineReaders,
+    logger,
+  }: Omit<FollowReachOptions, 'reach' | 'started' | 'stopped'>,
+): void {
+  const { feeds } = everything
+  const isOnline = state === 'online'
+  if (refusedBy === 'hub') {
+    groups.forget()
+    kept.erase(everything, { by: refusedBy, why }).catch((error: unknown) => {
+      logger.error({ err: error }, 'what was kept could not be erased; remove the folder replica by hand')
+    })
+  } else if (refusedBy === 'api-server') {
+    // It may yet take the node again: what is kept stays, and nobody is served from it, also after a restart.
+    kept.refused({ by: refusedBy, why })
+    feeds.endReaders(new Error(why))
+  } else if (isOnline) kept.refused(undefined)
+  feeds.setReachable(isOnline)
+  localPods.setOnline(isOnline)
+  if (isOnline) groups.reachable()
+  if (isOnline) offlineReaders.wentOnline()
+  else offlineReaders.wentOffline()
 }

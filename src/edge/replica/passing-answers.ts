@@ -22,6 +22,7 @@ import { uncompressed } from '../feeds/whole-body.ts'
 import { authorizationOf, type Reader } from '../readers/readers.ts'
 import { tapAnswer } from '../upstream/tapped-answer.ts'
 import type { UpstreamAnswer } from '../upstream/upstream.ts'
+import { objectKey } from './local-answer.ts'
 import { PagedLists } from './paged-lists.ts'
 import { PolledLists } from './polled-lists.ts'
 import { type CollectionRead, type ObjectRead, type Reading, scopeOfObject } from './reading.ts'
@@ -45,8 +46,16 @@ export class PassingAnswers {
   readonly #logger: Logger
   readonly #paged: PagedLists
   readonly #polled: PolledLists
+  readonly #gone: (scope: CollectionScope, object: KeptObject) => void
 
-  constructor(feeds: Feeds, clock: Clock, logger: Logger) {
+  /** `gone` hears of objects that are kept and that the API server says are no more. */
+  constructor(
+    feeds: Feeds,
+    clock: Clock,
+    logger: Logger,
+    gone: (scope: CollectionScope, object: KeptObject) => void = () => {},
+  ) {
+    this.#gone = gone
     this.#feeds = feeds
     this.#clock = clock
     this.#logger = logger
@@ -193,8 +202,12 @@ export class PassingAnswers {
     this.#feeds.ensure(scope, account)?.adopt({ objects: [object], resourceVersion: object.version })
   }
 
-  /** A single object that was kept is no more; what is known of whole collections says so by itself. */
-  #isGone({ scope }: ObjectRead): void {
+  /** A single object that was kept is no more; what is known of collections that are followed says so by itself. */
+  #isGone({ scope, info }: ObjectRead): void {
+    const key = objectKey(info)
+    const knowing = this.#feeds.covering(scope, key)
+    const object = knowing?.state === 'following' ? undefined : knowing?.objects.get(key)
+    if (object !== undefined) this.#gone(scope, object)
     const feed = this.#feeds.find(scope)
     if (feed !== undefined && feed.members === 0) this.#feeds.drop(feed)
   }
