@@ -70,11 +70,12 @@ export class OnlineReads {
       const answer = await this.#list(reading, request)
       if (answer !== undefined) return answer
     }
+    const askedAtMs = this.#options.clock.nowMs()
     const answer = await request.up()
     void readers.learn(request.reader, reading.info, this.#rightsIn(answer, reading)).catch(() => {})
     const identity = readers.known(request.reader)
     if (identity === undefined && !policy.isShared(reading.info)) return answer
-    const reader = { ...request.reader, account: readers.accountOf(request.reader) }
+    const reader = { ...request.reader, account: readers.accountOf(request.reader), askedAtMs }
     return passing.pass(identity === undefined ? reading : this.#ownedBy(identity, reading), answer, reader)
   }
 

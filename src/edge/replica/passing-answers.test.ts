@@ -9,12 +9,13 @@ import { parseQuery } from '../../kube/request-query.ts'
 import { ManualClock } from '../../runtime/clock.ts'
 import { Feeds } from '../feeds/feeds.ts'
 import type { HeaderPairs, UpstreamAnswer } from '../upstream/upstream.ts'
-import { MAX_KEPT_ANSWER_BYTES, PassingAnswers } from './passing-answers.ts'
+import { MAX_KEPT_ANSWER_BYTES, type Passer, PassingAnswers } from './passing-answers.ts'
 import { READ_AGAIN_MS } from './polled-lists.ts'
 import { type Reading, readingOf } from './reading.ts'
 
 const maps = '/api/v1/namespaces/default/configmaps'
-const reader = { kind: 'token', pool: 'token', token: 'secret', tokenHash: 'hash', account: 'reader' } as const
+const holder = { kind: 'token', pool: 'token', token: 'secret', tokenHash: 'hash', account: 'reader' } as const
+const reader: Passer = { ...holder, askedAtMs: 0 }
 
 function reading(target: string): Reading {
   const [path = '', query = ''] = target.split('?')
@@ -54,9 +55,10 @@ describe('answers that pass', () => {
   })
 
   /** What the client reads of it. */
-  const pass = async (target: string, given: UpstreamAnswer): Promise<string> => {
+  const pass = async (target: string, given: UpstreamAnswer, by?: Passer): Promise<string> => {
     let text = ''
-    for await (const chunk of streamOf(passing.pass(reading(target), given, reader).body)) text += String(chunk)
+    const passer = by ?? { ...reader, askedAtMs: clock.nowMs() }
+    for await (const chunk of streamOf(passing.pass(reading(target), given, passer).body)) text += String(chunk)
     await rest(5)
     return text
   }
@@ -81,6 +83,22 @@ describe('answers that pass', () => {
     const text = JSON.stringify(list('10', [map('a', '3')]))
     expect(await pass(maps, answer(text))).toBe(text)
     expect(logged).toEqual(['an answer could not be kept', 'an answer could not be kept'])
+  })
+
+  it('take the place of what is kept where the versions of the API server have gone back', async () => {
+    await pass(maps, answer(JSON.stringify(list('100', [map('lost', '90')]))))
+    const asked = clock.nowMs()
+    await clock.advance(2_000)
+    const restored = answer(JSON.stringify(list('50', [map('restored', '40')])))
+    // One that was under way when the other came is merely late, and one of any version may be old.
+    await pass(maps, answer(JSON.stringify(list('99', []))), { ...reader, askedAtMs: asked - 1 })
+    await clock.advance(2_000)
+    await pass(`${maps}?resourceVersion=0`, answer(JSON.stringify(list('98', []))))
+    expect(keptNames()).toEqual(['default/lost'])
+    await clock.advance(2_000)
+    await pass(maps, restored)
+    expect(keptNames()).toEqual(['default/restored'])
+    expect(feeds.find(reading(maps).scope)?.version).toBe('50')
   })
 
   it('are kept uncompressed', async () => {
@@ -122,7 +140,7 @@ describe('answers that pass', () => {
     await pass(maps, answer(JSON.stringify(list('10', [map('a', '3'), map('b', '4')]))))
     await pass(labelled, answer(JSON.stringify(list('11', [map('a', '3')]))))
     await clock.advance(READ_AGAIN_MS)
-    await pass(maps, answer(JSON.stringify(list('9', []))))
+    await pass(maps, answer(JSON.stringify(list('9', []))), reader)
     expect(keptNames()).toEqual(['default/a', 'default/b'])
     expect(keptNames(labelled)).toEqual(['default/a'])
   })

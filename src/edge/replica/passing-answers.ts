@@ -38,6 +38,8 @@ export const FETCH_ASIDE_STAY_MS = 10_000
 export interface Passer extends Reader {
   /** Whom what is kept of it is counted for. */
   readonly account: string
+  /** When it was asked for. */
+  readonly askedAtMs: number
 }
 
 export class PassingAnswers {
@@ -229,8 +231,27 @@ export class PassingAnswers {
       this.#paged.wait(scope, next, { objects, resourceVersion }, reader.account)
       return
     }
+    const known = this.#feeds.find(scope)
+    if (known !== undefined && isFromBefore(known, { resourceVersion, options, reader })) this.#feeds.drop(known)
     const feed = this.#feeds.ensure(scope, reader.account)
     feed?.learn(type)
     feed?.adopt({ objects, resourceVersion })
   }
+}
+
+interface Newest {
+  readonly resourceVersion: string
+  readonly options: CollectionRead['options']
+  readonly reader: Passer
+}
+
+/**
+ * Whether versions have gone back since it was current, as they do when an API server has its data restored: the most recent list,
+ * asked for later, is of an older one. A feed that is followed finds out by itself.
+ */
+function isFromBefore(feed: Feed, { resourceVersion, options, reader }: Newest): boolean {
+  if (feed.state !== 'resting' || !feed.isComplete || options.resourceVersion !== '') return false
+  return (
+    options.continueToken === '' && feed.currentAtMs < reader.askedAtMs && !isNotNewer(feed.version, resourceVersion)
+  )
 }
