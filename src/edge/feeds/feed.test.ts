@@ -204,6 +204,10 @@ describe('a feed', () => {
     expect(feed.version).toBe('150')
     expect(taken(cursorAfter(feed, '101'))).toEqual(['DELETED one 101'])
     expect(feed.adopt({ ...kept, resourceVersion: '120' })).toBe(false)
+    const before = feed.currentAtMs
+    await clock.advance(1_000)
+    expect(feed.adopt({ objects: [], resourceVersion: '150' })).toBe(false)
+    expect(feed.currentAtMs).toBe(before + 1_000)
   })
 })
 

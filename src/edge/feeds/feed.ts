@@ -238,6 +238,11 @@ export class Feed {
   /** A complete list that somebody was given. False where it is of no use: the feed follows, or has a newer one. */
   adopt({ objects, resourceVersion }: KeptList): boolean {
     if (this.#run !== undefined || resourceVersion === '') return false
+    if (this.isComplete && resourceVersion === this.version) {
+      // Nothing is new but that it is still so.
+      this.#currentAtMs = this.#options.clock.nowMs()
+      return false
+    }
     if (this.isComplete && isNotNewer(resourceVersion, this.version)) return false
     this.#took(this.#reflector.adopt(objects, resourceVersion), true)
     this.#currentAtMs = this.#options.clock.nowMs()
