@@ -11,6 +11,7 @@ const approvePollMs = 300
 
 export interface BenchCluster {
   readonly plane: ControlPlane
+  readonly admin: Admin
   /** Of service accounts, one for each pod that plays client. */
   readonly tokens: readonly string[]
   /** Approves whatever asks for a certificate until the work is done, as the controllers of OpenYurt would. */
@@ -18,8 +19,15 @@ export interface BenchCluster {
   stop(): Promise<void>
 }
 
-/** `kubeletPortOf` starts what the API server finds behind the pod of the exec row, given the folder of its certificates. */
-export async function startCluster(kubeletPortOf: (directory: string) => Promise<number>): Promise<BenchCluster> {
+/** What a bench wants of its cluster. */
+export interface ClusterWish {
+  /** How many pods will play client at a time. */
+  readonly clients: number
+  /** Makes what this bench reads besides the objects of every bench; the folder has the API server's certificates. */
+  readonly seedMore?: (admin: Admin, directory: string) => Promise<void>
+}
+
+export async function startCluster({ clients, seedMore }: ClusterWish): Promise<BenchCluster> {
   const plane = await startControlPlane({
     apiServerFlags: ['--kubelet-client-certificate=admin.crt', '--kubelet-client-key=admin.key'],
   })
@@ -31,9 +39,10 @@ export async function startCluster(kubeletPortOf: (directory: string) => Promise
     await plane.stop()
   }
   try {
-    await seed(admin, await kubeletPortOf(plane.directory))
-    const tokens = await makeTokens(admin)
-    return { plane, tokens, approveDuring: (work) => approveDuring(plane, admin, work), stop }
+    await seed(admin)
+    await seedMore?.(admin, plane.directory)
+    const tokens = await makeTokens(admin, clients)
+    return { plane, admin, tokens, approveDuring: (work) => approveDuring(plane, admin, work), stop }
   } catch (error) {
     await stop()
     throw error

@@ -9,7 +9,7 @@ import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-const source = fileURLToPath(new URL('../../../bench/endpoint/driver', import.meta.url))
+const source = fileURLToPath(new URL('../../../bench/real-cluster/driver', import.meta.url))
 
 /** What every command needs to know. */
 export interface Target {

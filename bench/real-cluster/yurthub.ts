@@ -2,7 +2,6 @@
  * OpenYurt's hub as its users run it on an edge node, with what favours it: no filters, no interface of its own, and no
  * kubelet whose silence would take it for offline. Its HTTPS port speaks HTTP/1.1 only.
  */
-
 import { spawn } from 'node:child_process'
 import { existsSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,18 +9,9 @@ import { freePorts, peersDirectory } from '../../test/real/control-plane.ts'
 import { endProcess } from '../tunnel/processes.ts'
 import { answering, kubeconfigText, type Way, type World } from './ways.ts'
 
-const program = (): string => join(peersDirectory(), 'yurthub')
-
-/** Why there is none, or nothing. */
-export function missingYurtHub(): string | undefined {
-  if (existsSync(program())) return undefined
-  return (
-    `no yurthub in ${peersDirectory()}, so without it; \`go build ./cmd/yurthub\` in a checkout of ` +
-    'github.com/openyurtio/openyurt at v1.7.0 makes one'
-  )
-}
-
 export async function startYurtHub(world: World): Promise<Way> {
+  const program = join(peersDirectory(), 'yurthub')
+  if (!existsSync(program)) throw new Error(`none in ${peersDirectory()}; \`npm run peers -- yurthub\` builds it`)
   const { folder, cluster } = world
   const bootstrap = join(folder, 'yurthub-bootstrap.conf')
   writeFileSync(bootstrap, kubeconfigText(cluster.plane, cluster.plane.adminToken))
@@ -43,7 +33,7 @@ export async function startYurtHub(world: World): Promise<Way> {
     '--enable-resource-filter=false',
     '--kubelet-health-grace-period=24h',
   ]
-  const child = spawn(program(), flags, { cwd: folder, stdio: ['ignore', log, log] })
+  const child = spawn(program, flags, { cwd: folder, stdio: ['ignore', log, log] })
   process.once('exit', () => child.kill('SIGKILL'))
   const server = `https://127.0.0.1:${secure}`
   const way: Way = { name: 'yurthub', server, agent: [child], cloud: [], stop: () => endProcess(child) }

@@ -1,3 +1,0 @@
-module causeway/bench/endpoint/driver
-
-go 1.25

@@ -1,0 +1,3 @@
+module causeway/bench/real-cluster/driver
+
+go 1.25
