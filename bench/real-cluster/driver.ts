@@ -33,7 +33,7 @@ export interface Command {
 /** The names are those of driver/main.go. */
 export interface Answer {
   readonly count: number
-  /** Those before the measurement began included. */
+  /** Requests, or changes that were heard; those before the measurement began included. */
   readonly total: number
   readonly bytes: number
   readonly seconds: number

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePorts, kubectl } from '../../test/real/control-plane.ts'
-import { endProcess, runCommand, startCommand } from '../tunnel/processes.ts'
+import { endProcess, runCommand, spawnCommand, startCommand } from '../tunnel/processes.ts'
 import type { BenchCluster } from './cluster.ts'
 
 const hubRights = fileURLToPath(new URL('../../../deploy/hub-rbac.yaml', import.meta.url))
@@ -21,6 +21,8 @@ export interface Way {
   readonly agent: readonly ChildProcess[]
   /** What runs beside it in the cloud. */
   readonly cloud: readonly ChildProcess[]
+  /** Of an edge. */
+  readonly metricsUrl?: string
   readonly stop: () => Promise<void>
 }
 
@@ -52,66 +54,88 @@ export async function startHub({ folder, cluster: { plane }, profileDir }: World
 
 /** An edge whose endpoint is asked. */
 export async function startCauseway(world: World, hub: Hub): Promise<Way> {
-  const [port = 0] = await freePorts(1)
-  const flags = [`--endpoint-port=${port}`, '--endpoint-address=none']
-  return await startEdge(world, hub, { name: 'causeway', node: 'edge-1', port, flags })
+  return await startEdge(world, await endpointEdge(world, hub, 'edge-1'))
 }
 
 /** An edge that leads bytes through its tunnel and looks into none of them. */
 export async function startTunnel(world: World, hub: Hub): Promise<Way> {
-  const [port = 0, endpointPort = 0] = await freePorts(2)
-  const unused = [`--endpoint-port=${endpointPort}`, '--endpoint-address=none']
-  const flags = [`--target=kube-apiserver:443:${port}`, '--bind-address=127.0.0.1', ...unused]
-  return await startEdge(world, hub, { name: 'tunnel only', node: 'edge-2', port, flags })
+  const [port = 0] = await freePorts(1)
+  const unused = await endpointEdge(world, hub, 'edge-2')
+  const flags = [...unused.flags, `--target=kube-apiserver:443:${port}`, '--bind-address=127.0.0.1']
+  return await startEdge(world, { ...unused, name: 'tunnel only', port, flags })
 }
 
-interface EdgeWish {
+/** How an edge is started, for the first time or again. */
+export interface EdgeWish {
   readonly name: string
+  readonly hub: Hub
   readonly node: string
   readonly port: number
+  readonly healthPort: number
   readonly flags: readonly string[]
 }
 
-async function startEdge(world: World, hub: Hub, { name, node, port, flags }: EdgeWish): Promise<Way> {
-  const { folder, cluster, profileDir } = world
-  const tokenFile = join(folder, `${node}.token`)
-  const kubeconfig = `--kubeconfig=${cluster.plane.kubeconfigFile}`
-  writeFileSync(tokenFile, await runCommand(['token', 'create', kubeconfig, `--node=${node}`]))
+export async function endpointEdge({ folder }: World, hub: Hub, node: string): Promise<EdgeWish> {
+  const [port = 0, healthPort = 0] = await freePorts(2)
   const own = [`--hub=${hub.url}`, `--node-name=${node}`, `--data-dir=${folder}/${node}`]
-  const { child } = await startCommand(['edge', ...own, `--token-file=${tokenFile}`, ...flags], profileDir)
-  const way: Way = {
+  const ports = [`--endpoint-port=${port}`, `--health-address=127.0.0.1:${healthPort}`]
+  return { name: 'causeway', hub, node, port, healthPort, flags: [...own, ...ports, '--endpoint-address=none'] }
+}
+
+/** For the first time, with a token to join by. */
+export async function startEdge(world: World, wish: EdgeWish): Promise<Way> {
+  const { folder, cluster, profileDir } = world
+  const tokenFile = join(folder, `${wish.node}.token`)
+  const kubeconfig = `--kubeconfig=${cluster.plane.kubeconfigFile}`
+  writeFileSync(tokenFile, await runCommand(['token', 'create', kubeconfig, `--node=${wish.node}`]))
+  const { child } = await startCommand(['edge', ...wish.flags, `--token-file=${tokenFile}`], profileDir)
+  const way = edgeWay(wish, child)
+  await answering(way, world)
+  return way
+}
+
+/** Once more, without waiting for anything. */
+export function restartEdge({ profileDir }: World, wish: EdgeWish): Way {
+  return edgeWay(wish, spawnCommand(['edge', ...wish.flags], profileDir))
+}
+
+function edgeWay({ name, hub, port, healthPort }: EdgeWish, child: ChildProcess): Way {
+  return {
     name,
     server: `https://127.0.0.1:${port}`,
+    metricsUrl: `http://127.0.0.1:${healthPort}/metrics`,
     agent: [child],
     cloud: [hub.child],
     stop: () => endProcess(child),
   }
-  await answering(way, world)
-  return way
 }
 
 /** Waits until a client gets through, and ends the way if none does. */
 export async function answering(way: Way, { cluster }: World): Promise<void> {
   const untilMs = performance.now() + patienceMs
-  let status = await statusOf(way.server, cluster)
+  const ask = (): Promise<string> => statusOf(`${way.server}/api/v1/namespaces/default`, cluster.tokens[0])
+  let status = await ask()
   while (status !== '200') {
     if (performance.now() > untilMs) {
       await way.stop()
       throw new Error(`${way.name} does not answer on ${way.server}: ${status}`)
     }
     await sleep(pollMs)
-    status = await statusOf(way.server, cluster)
+    status = await ask()
   }
 }
 
-/** Which certificate a way has is the load generator's business, which checks it. */
-function statusOf(server: string, { tokens }: BenchCluster): Promise<string> {
-  const headers = { authorization: `Bearer ${tokens[0]}` }
+/**
+ * Of an answer that was read to its end, else why there is none. Which certificate a way has is the load generator's business, which
+ * checks it.
+ */
+export function statusOf(url: string, token = ''): Promise<string> {
+  const headers = { authorization: `Bearer ${token}` }
   return new Promise((resolve) => {
-    const url = `${server}/api/v1/namespaces/default`
     const sent = request(url, { headers, agent: false, rejectUnauthorized: false }, (response) => {
       response.resume()
-      resolve(String(response.statusCode))
+      response.on('end', () => resolve(String(response.statusCode)))
+      response.on('error', (error) => resolve(error.message))
     })
     sent.on('error', (error) => resolve(error.message))
     sent.end()

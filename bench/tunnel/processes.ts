@@ -20,10 +20,15 @@ export async function startCommand(
   args: readonly string[],
   profileDir?: string,
 ): Promise<{ child: ChildProcess; line: string }> {
+  const child = spawnCommand(args, profileDir)
+  return { child, line: await firstLine(child, `causeway ${args[0]}`) }
+}
+
+/** The built command, ready or not. What is among the arguments wins over the flags that all have. */
+export function spawnCommand([name = '', ...args]: readonly string[], profileDir?: string): ChildProcess {
   const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`]
   const flags = ['--health-address=127.0.0.1:0', '--log-level=error', '--drain-timeout=1s']
-  const child = startProgram(process.execPath, [...profiling, command, ...args, ...flags], 'inherit')
-  return { child, line: await firstLine(child, `causeway ${args[0]}`) }
+  return startProgram(process.execPath, [...profiling, command, name, ...flags, ...args], 'inherit')
 }
 
 /** A command that ends by itself; resolves with what it printed. */

@@ -30,7 +30,7 @@ type command struct {
 type answer struct {
 	Error string `json:"error,omitempty"`
 	Count int    `json:"count"`
-	// Requests that succeeded, those before the measurement began included.
+	// Requests that succeeded, or changes that were heard, those before the measurement began included.
 	Total   int     `json:"total"`
 	Bytes   int64   `json:"bytes"`
 	Seconds float64 `json:"seconds"`

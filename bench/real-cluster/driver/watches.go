@@ -23,7 +23,7 @@ const opensAtATime = 16
 
 var (
 	heldClients []*client
-	letGo       context.CancelFunc
+	letGo       []context.CancelFunc
 )
 
 // Changes one object by the direct way, one change after the other; counts from the moment a change is sent until the last
@@ -76,7 +76,10 @@ func events(c command) (answer, error) {
 			durations = append(durations, elapsed)
 		}
 	}
-	return answer{Count: len(durations), P50Ms: percentile(durations, 0.5), P99Ms: percentile(durations, 0.99)}, nil
+	return answer{
+		Count: len(durations), Total: warmUpWrites + c.Writes,
+		P50Ms: percentile(durations, 0.5), P99Ms: percentile(durations, 0.99),
+	}, nil
 }
 
 func (one *client) touch(ctx context.Context, c command, number int) (string, error) {
@@ -138,14 +141,14 @@ func hearAll(heard <-chan struct{}, count int) error {
 	return nil
 }
 
-// Opens watches on which nothing happens and keeps them until they are released.
+// Opens watches and keeps them, besides those that are kept already, until all are released.
 func hold(c command) (answer, error) {
 	clients, err := newClients(c, c.Clients)
 	if err != nil {
 		return answer{}, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	heldClients, letGo = clients, cancel
+	heldClients, letGo = append(heldClients, clients...), append(letGo, cancel)
 	var lock sync.Mutex
 	result := answer{}
 	_ = openAll(clients, c.Streams, func(one *client) error {
@@ -165,10 +168,11 @@ func hold(c command) (answer, error) {
 }
 
 func release(command) (answer, error) {
-	if letGo != nil {
-		letGo()
+	for _, cancel := range letGo {
+		cancel()
 	}
 	closeAll(heldClients)
+	heldClients, letGo = nil, nil
 	return answer{}, nil
 }
 
