@@ -41,14 +41,18 @@ func events(c command) (answer, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	heard := make(chan struct{}, len(watchers)*2)
-	watchURL := c.Server + c.Path[:strings.LastIndex(c.Path, "/")] + "?watch=true&timeoutSeconds=600"
+	collectionURL := c.Server + c.Path[:strings.LastIndex(c.Path, "/")]
 	// The changes of the round before are not to be heard again: one write says where to begin.
 	version, err := writers[0].touch(ctx, c, -1)
 	if err != nil {
 		return answer{}, err
 	}
-	watchURL += "&resourceVersion=" + version
+	watchURL := collectionURL + "?watch=true&timeoutSeconds=600&resourceVersion=" + version
 	if err := openAll(watchers, 1, func(one *client) error {
+		// Nobody watches what it has not listed.
+		if _, err := one.call(ctx, http.MethodGet, collectionURL+"?resourceVersion=0", nil, false); err != nil {
+			return err
+		}
 		body, err := one.watch(ctx, watchURL)
 		if err == nil {
 			go hear(body, heard)
