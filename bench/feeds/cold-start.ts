@@ -1,43 +1,68 @@
 /**
- * An edge that is started while there is no hub, with a replica on its disk: how long until a client has its list, and how much memory
- * the replica takes. It comes last, since the hub is stopped for it.
+ * Agents that are started while nobody is there to ask, with a replica on their disk: how long until a client has its list, and how
+ * much memory the replica takes. It comes last, since the hub and the API server are stopped for it.
  */
+import { readdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admin } from '../real-cluster/admin.ts'
 import { anyVersion, makePods, PATHS, podsOf, SMALL_LIST } from '../real-cluster/objects.ts'
+import { poll } from '../real-cluster/polling.ts'
 import type { RunningBench } from '../real-cluster/run.ts'
-import { answering, type EdgeWish, endpointEdge, restartEdge, startEdge, statusOf } from '../real-cluster/ways.ts'
+import { answering, causeway, type Restartable, statusOf, type Way } from '../real-cluster/ways.ts'
+import { cacheOf, yurtHub } from '../real-cluster/yurthub.ts'
 import { endProcess, residentMiB } from '../tunnel/processes.ts'
-import { atLeast } from './metrics.ts'
+import { metricsAt, sumOf } from './metrics.ts'
 
-const replicaSizes = [2_000, 20_000]
-/** So many objects are in each collection, but the first two together, of which the one that is asked for is the small one. */
+/** The least is the list that is asked for and nothing else: what a start costs by itself. */
+const replicaSizes = [SMALL_LIST, 2_000, 20_000]
+/** So many objects are in each collection, but the first two together, of which the small one is asked for. */
 const collectionSize = 1_000
-const pollMs = 5
-const patienceMs = 30_000
-/** What the start has left behind is collected, and what waits to be written is. */
+/** One of those that YurtHub keeps anything for. */
+const userAgent = 'kubelet/v1.36.0'
+const startPolling = { pollMs: 5, patienceMs: 60_000 }
+const keepingPolling = { pollMs: 100, patienceMs: 60_000 }
+/** What the start has left behind is collected, and what waits to be written is written. */
 const restMs = 5_000
 
-interface Replica {
+interface Replica extends Restartable {
   readonly objects: number
-  readonly wish: EdgeWish
+  /** How many of them are on disk. */
+  readonly kept: (way: Way) => Promise<number>
 }
 
 export async function measureColdStart(bench: RunningBench): Promise<void> {
-  const { world, hub, ways, rounds } = bench
+  const { world, hub, rounds } = bench
+  const names = new Set(bench.ways.map(({ name }) => name))
   // Nobody else is to need the processors now.
-  for (const way of ways) await way.stop()
+  for (const way of bench.ways) await way.stop()
   const paths = await seedCollections(world.cluster.admin)
   const replicas: Replica[] = []
   for (const objects of replicaSizes) {
-    const wish = await endpointEdge(world, hub, `edge-${objects}`)
-    const replica = { objects, wish }
-    await fill(bench, replica, paths.slice(0, objects / collectionSize + 1))
+    if (names.has('causeway')) replicas.push(await edgeReplica(bench, objects))
+    if (names.has('yurthub')) replicas.push(await yurtHubReplica(bench, objects))
+  }
+  for (const replica of replicas) {
+    await fill(bench, replica, paths.slice(0, 1 + replica.objects / collectionSize))
     await measureOnline(bench, replica)
-    replicas.push(replica)
   }
   await endProcess(hub.child)
+  await world.cluster.plane.killApiServer()
   for (let round = 0; round < rounds; round++) for (const replica of replicas) await measureOffline(bench, replica)
+}
+
+async function edgeReplica({ world, hub }: RunningBench, objects: number): Promise<Replica> {
+  const kept = async ({ metricsUrl = '' }: Way): Promise<number> =>
+    sumOf(await metricsAt(metricsUrl), 'causeway_edge_keeping_kept', { kind: 'entries' })
+  return { ...(await causeway(world, hub, `edge-${objects}`)), objects, kept }
+}
+
+/** It keeps a file for each object, below the name of the component. */
+async function yurtHubReplica({ world }: RunningBench, objects: number): Promise<Replica> {
+  const node = `yurt-${objects}`
+  const kept = async (): Promise<number> =>
+    readdirSync(cacheOf(world, node), { recursive: true }).filter((name) => /kubelet.*pod-\d+$/.test(String(name)))
+      .length
+  return { ...(await yurtHub(world, node)), objects, kept }
 }
 
 /** Resolves with the paths of the collections, the one that is asked for first. */
@@ -51,35 +76,39 @@ async function seedCollections(admin: Admin): Promise<string[]> {
   return paths
 }
 
-/** Each collection is read by a pod of its own, as online any is, and is on disk before the edge ends. */
-async function fill({ world }: RunningBench, { objects, wish }: Replica, paths: readonly string[]): Promise<void> {
-  const way = await startEdge(world, wish)
+/** Each collection is read by a client of its own, and is on disk before the agent ends. */
+async function fill({ world, table }: RunningBench, replica: Replica, paths: readonly string[]): Promise<void> {
+  const way = await replica.start()
   for (const [index, path] of paths.entries()) {
-    const status = await statusOf(way.server + path, world.cluster.tokens[index])
-    if (status !== '200') throw new Error(`LIST ${path}: ${status}`)
+    const status = await statusOf(way.server + path, world.cluster.tokens[index], userAgent)
+    if (status !== '200') table.note(`${way.name}, LIST ${path}: ${status}`)
   }
-  await atLeast(way.metricsUrl ?? '', objects, 'causeway_edge_keeping_kept', { kind: 'entries' })
+  const kept = await poll(
+    () => replica.kept(way),
+    (objects) => objects >= replica.objects,
+    keepingPolling,
+  )
+  if (kept < replica.objects) table.note(`${way.name} keeps ${kept} of ${replica.objects} objects`)
   await way.stop()
 }
 
-async function measureOnline({ world, table }: RunningBench, { objects, wish }: Replica): Promise<void> {
-  const way = restartEdge(world, wish)
+async function measureOnline({ world, table }: RunningBench, replica: Replica): Promise<void> {
+  const way = replica.restart()
   await answering(way, world)
   await sleep(restMs)
-  table.add(`RSS online, ${objects} objects, MiB`, 'less', way.name, residentMiB(way.agent))
+  table.add(`RSS online, ${replica.objects} objects, MiB`, 'less', way.name, residentMiB(way.agent))
   await way.stop()
 }
 
-async function measureOffline({ world, table }: RunningBench, { objects, wish }: Replica): Promise<void> {
+async function measureOffline({ world, table }: RunningBench, replica: Replica): Promise<void> {
   const startMs = performance.now()
-  const way = restartEdge(world, wish)
-  const url = way.server + anyVersion(PATHS.list)
-  while ((await statusOf(url, world.cluster.tokens[0])) !== '200') {
-    if (performance.now() - startMs > patienceMs) throw new Error(`no list without a link within ${patienceMs} ms`)
-    await sleep(pollMs)
-  }
-  table.add(`cold start, ${objects} objects, ms`, 'less', way.name, performance.now() - startMs)
-  await sleep(restMs)
-  table.add(`RSS offline, ${objects} objects, MiB`, 'less', way.name, residentMiB(way.agent))
+  const way = replica.restart()
+  const ask = (): Promise<string> => statusOf(way.server + anyVersion(PATHS.list), world.cluster.tokens[0], userAgent)
+  const status = await poll(ask, (each) => each === '200', startPolling)
+  if (status === '200') {
+    table.add(`cold start, ${replica.objects} objects, ms`, 'less', way.name, performance.now() - startMs)
+    await sleep(restMs)
+    table.add(`RSS offline, ${replica.objects} objects, MiB`, 'less', way.name, residentMiB(way.agent))
+  } else table.note(`${way.name} does not answer without a link yet: ${status}`)
   await way.stop()
 }

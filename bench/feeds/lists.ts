@@ -1,13 +1,15 @@
 /** LISTs that may be of any version, of collections that somebody watches: an edge answers them from its feeds. */
 import { type Bench, measureReading, type Reading } from '../real-cluster/measurements.ts'
 import { anyVersion, BIG_LIST, PATHS, SMALL_LIST } from '../real-cluster/objects.ts'
-import { atLeast, metricsAt, sumOf } from './metrics.ts'
+import { poll } from '../real-cluster/polling.ts'
+import { metricsAt, sumOf } from './metrics.ts'
 
 const collections = [
   { count: SMALL_LIST, path: PATHS.list },
   { count: BIG_LIST, path: PATHS.bigList },
 ]
 const numbersOfClients = [1, 16, 32]
+const polling = { pollMs: 100, patienceMs: 20_000 }
 
 const readings: readonly Reading[] = collections.flatMap(({ count, path }) => [
   ...numbersOfClients.map((clients) => ({
@@ -38,7 +40,12 @@ async function watchAll({ ways, driver }: Bench): Promise<void> {
       if (failure !== undefined) throw new Error(`${server} has no watch of ${path}: ${failure}`)
     }
     if (metricsUrl === undefined) continue
-    await atLeast(metricsUrl, collections.length, 'causeway_edge_feeds', { state: 'following' })
+    const following = await poll(
+      async () => sumOf(await metricsAt(metricsUrl), 'causeway_edge_feeds', { state: 'following' }),
+      (feeds) => feeds >= collections.length,
+      polling,
+    )
+    if (following < collections.length) throw new Error(`only ${following} feeds follow`)
   }
 }
 

@@ -41,7 +41,7 @@ export interface BenchWish extends ClusterWish {
 export interface RunningBench extends Bench {
   readonly world: World
   readonly hub: Hub
-  /** Does what is wanted, and says when. */
+  /** Does what is wanted, and says when; what fails is noted, and the rest goes on. */
   step(name: string, work: (bench: RunningBench) => Promise<void>): Promise<void>
 }
 
@@ -100,7 +100,11 @@ async function inWorld(
     step: async (name, work) => {
       if (!wanted.has(name)) return
       console.log(`${new Date().toISOString().slice(11, 19)} ${name}`)
-      await work(bench)
+      try {
+        await work(bench)
+      } catch (error) {
+        table.note(`${name} failed: ${error instanceof Error ? error.message : String(error)}`)
+      }
     },
   }
   try {

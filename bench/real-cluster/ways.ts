@@ -3,16 +3,15 @@ import type { ChildProcess } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePorts, kubectl } from '../../test/real/control-plane.ts'
 import { endProcess, runCommand, spawnCommand, startCommand } from '../tunnel/processes.ts'
 import type { BenchCluster } from './cluster.ts'
+import { poll } from './polling.ts'
 
 const hubRights = fileURLToPath(new URL('../../../deploy/hub-rbac.yaml', import.meta.url))
 /** Certificates are asked for, signed and fetched before a port opens. */
-const patienceMs = 60_000
-const pollMs = 200
+const startPolling = { patienceMs: 60_000, pollMs: 200 }
 
 export interface Way {
   readonly name: string
@@ -24,6 +23,14 @@ export interface Way {
   /** Of an edge. */
   readonly metricsUrl?: string
   readonly stop: () => Promise<void>
+}
+
+/** An agent that is started more than once. */
+export interface Restartable {
+  /** For the first time; it answers when this resolves. */
+  start(): Promise<Way>
+  /** Once more, without waiting for anything. */
+  restart(): Way
 }
 
 export interface World {
@@ -54,83 +61,69 @@ export async function startHub({ folder, cluster: { plane }, profileDir }: World
 
 /** An edge whose endpoint is asked. */
 export async function startCauseway(world: World, hub: Hub): Promise<Way> {
-  return await startEdge(world, await endpointEdge(world, hub, 'edge-1'))
+  return await (await causeway(world, hub, 'edge-1')).start()
+}
+
+export async function causeway(world: World, hub: Hub, node: string): Promise<Restartable> {
+  const [port = 0] = await freePorts(1)
+  const flags = [`--endpoint-port=${port}`, '--endpoint-address=none']
+  return await edge(world, hub, { name: 'causeway', node, port, flags })
 }
 
 /** An edge that leads bytes through its tunnel and looks into none of them. */
 export async function startTunnel(world: World, hub: Hub): Promise<Way> {
-  const [port = 0] = await freePorts(1)
-  const unused = await endpointEdge(world, hub, 'edge-2')
-  const flags = [...unused.flags, `--target=kube-apiserver:443:${port}`, '--bind-address=127.0.0.1']
-  return await startEdge(world, { ...unused, name: 'tunnel only', port, flags })
+  const [port = 0, endpointPort = 0] = await freePorts(2)
+  const unused = [`--endpoint-port=${endpointPort}`, '--endpoint-address=none']
+  const flags = [`--target=kube-apiserver:443:${port}`, '--bind-address=127.0.0.1', ...unused]
+  return await (await edge(world, hub, { name: 'tunnel only', node: 'edge-2', port, flags })).start()
 }
 
-/** How an edge is started, for the first time or again. */
-export interface EdgeWish {
+interface EdgeWish {
   readonly name: string
-  readonly hub: Hub
   readonly node: string
   readonly port: number
-  readonly healthPort: number
   readonly flags: readonly string[]
 }
 
-export async function endpointEdge({ folder }: World, hub: Hub, node: string): Promise<EdgeWish> {
-  const [port = 0, healthPort = 0] = await freePorts(2)
-  const own = [`--hub=${hub.url}`, `--node-name=${node}`, `--data-dir=${folder}/${node}`]
-  const ports = [`--endpoint-port=${port}`, `--health-address=127.0.0.1:${healthPort}`]
-  return { name: 'causeway', hub, node, port, healthPort, flags: [...own, ...ports, '--endpoint-address=none'] }
-}
-
-/** For the first time, with a token to join by. */
-export async function startEdge(world: World, wish: EdgeWish): Promise<Way> {
+async function edge(world: World, hub: Hub, { name, node, port, flags }: EdgeWish): Promise<Restartable> {
   const { folder, cluster, profileDir } = world
-  const tokenFile = join(folder, `${wish.node}.token`)
-  const kubeconfig = `--kubeconfig=${cluster.plane.kubeconfigFile}`
-  writeFileSync(tokenFile, await runCommand(['token', 'create', kubeconfig, `--node=${wish.node}`]))
-  const { child } = await startCommand(['edge', ...wish.flags, `--token-file=${tokenFile}`], profileDir)
-  const way = edgeWay(wish, child)
-  await answering(way, world)
-  return way
-}
-
-/** Once more, without waiting for anything. */
-export function restartEdge({ profileDir }: World, wish: EdgeWish): Way {
-  return edgeWay(wish, spawnCommand(['edge', ...wish.flags], profileDir))
-}
-
-function edgeWay({ name, hub, port, healthPort }: EdgeWish, child: ChildProcess): Way {
-  return {
+  const [healthPort = 0] = await freePorts(1)
+  const own = [`--hub=${hub.url}`, `--node-name=${node}`, `--data-dir=${folder}/${node}`]
+  const all = ['edge', ...own, `--health-address=127.0.0.1:${healthPort}`, ...flags]
+  const wayOf = (child: ChildProcess): Way => ({
     name,
     server: `https://127.0.0.1:${port}`,
     metricsUrl: `http://127.0.0.1:${healthPort}/metrics`,
     agent: [child],
     cloud: [hub.child],
     stop: () => endProcess(child),
+  })
+  const start = async (): Promise<Way> => {
+    const tokenFile = join(folder, `${node}.token`)
+    const kubeconfig = `--kubeconfig=${cluster.plane.kubeconfigFile}`
+    writeFileSync(tokenFile, await runCommand(['token', 'create', kubeconfig, `--node=${node}`]))
+    const way = wayOf((await startCommand([...all, `--token-file=${tokenFile}`], profileDir)).child)
+    await answering(way, world)
+    return way
   }
+  return { start, restart: () => wayOf(spawnCommand(all, profileDir)) }
 }
 
 /** Waits until a client gets through, and ends the way if none does. */
 export async function answering(way: Way, { cluster }: World): Promise<void> {
-  const untilMs = performance.now() + patienceMs
   const ask = (): Promise<string> => statusOf(`${way.server}/api/v1/namespaces/default`, cluster.tokens[0])
-  let status = await ask()
-  while (status !== '200') {
-    if (performance.now() > untilMs) {
-      await way.stop()
-      throw new Error(`${way.name} does not answer on ${way.server}: ${status}`)
-    }
-    await sleep(pollMs)
-    status = await ask()
-  }
+  const status = await poll(ask, (each) => each === '200', startPolling)
+  if (status === '200') return
+  await way.stop()
+  throw new Error(`${way.name} does not answer on ${way.server}: ${status}`)
 }
 
 /**
  * Of an answer that was read to its end, else why there is none. Which certificate a way has is the load generator's business, which
  * checks it.
  */
-export function statusOf(url: string, token = ''): Promise<string> {
-  const headers = { authorization: `Bearer ${token}` }
+export function statusOf(url: string, token = '', userAgent = 'causeway-bench/1.0'): Promise<string> {
+  const headers = { authorization: `Bearer ${token}`, 'user-agent': userAgent }
   return new Promise((resolve) => {
     const sent = request(url, { headers, agent: false, rejectUnauthorized: false }, (response) => {
       response.resume()

@@ -74,7 +74,8 @@ process.once('exit', () => {
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
-function kept(child: ChildProcess): ChildProcess {
+/** Ends with the bench at the latest. */
+export function kept(child: ChildProcess): ChildProcess {
   running.add(child)
   child.once('exit', () => running.delete(child))
   return child
