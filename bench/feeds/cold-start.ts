@@ -10,7 +10,7 @@ import { poll } from '../real-cluster/polling.ts'
 import type { RunningBench } from '../real-cluster/run.ts'
 import { answering, causeway, type Restartable, statusOf, type Way } from '../real-cluster/ways.ts'
 import { cacheOf, yurtHub } from '../real-cluster/yurthub.ts'
-import { endProcess, residentMiB } from '../tunnel/processes.ts'
+import { cpuMs, endProcess, residentMiB } from '../tunnel/processes.ts'
 import { metricsAt, sumOf } from './metrics.ts'
 
 /** The least is the list that is asked for and nothing else: what a start costs by itself. */
@@ -126,6 +126,8 @@ async function measureOffline({ world, table }: RunningBench, replica: Replica):
   const status = await poll(ask, (each) => each === '200', startPolling)
   if (status === '200') {
     table.add(`cold start, ${replica.objects} objects, ms`, 'less', way.name, performance.now() - startMs)
+    // What a busy machine does not make longer.
+    table.add(`cold start, ${replica.objects} objects, CPU ms`, 'less', way.name, cpuMs(way.agent))
     await sleep(restMs)
     table.add(`RSS offline, ${replica.objects} objects, MiB`, 'less', way.name, residentMiB(way.agent))
   } else table.note(`${way.name} does not answer without a link yet: ${status}`)
