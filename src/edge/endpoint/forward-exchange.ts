@@ -40,7 +40,7 @@ export interface ForwardOptions {
   readonly filters: FilterChoice
   readonly identify: Identify
   readonly clock: Clock
-  /** Called with each answer of the API server, before it is passed on. */
+  /** Called with each answer, before it is passed on: of the API server, and of what knows here whom that takes. */
   readonly judged: (entry: Entry, exchange: StreamingExchange, record: RequestRecord, status: number) => void
 }
 
@@ -72,6 +72,7 @@ export async function forwardExchange(
       return answer
     }
     const answer = await (options.replica?.answer(replicaRequest(exchange, entry, body, up)) ?? up())
+    if (answer.isLocal === true) options.judged(entry, exchange, record, answer.status)
     await passOn(answer, plan, exchange, record)
   } catch (error) {
     unwatch?.()

@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ACCEPTED_TOKEN_MS } from '../../../src/edge/endpoint/accepted-tokens.ts'
 import { MAX_UNPROVEN_REQUESTS } from '../../../src/edge/endpoint/caller-limits.ts'
+import type { UpstreamAnswer } from '../../../src/edge/upstream/upstream.ts'
 import { userName } from '../../../src/identity/distinguished-name.ts'
 import { nodeSubject } from '../../../src/identity/node-name.ts'
 import type { CertificatePair } from '../../../src/identity/pair-file.ts'
@@ -129,6 +130,20 @@ describe('callers of the endpoint', () => {
     expect(late[':status']).toBe(200)
     for (const stream of watches) stream.close(constants.NGHTTP2_CANCEL)
     await expect.poll(() => world.endpoint.status.requests.long).toBe(0)
+  })
+
+  it('with a token that is known here are known by it, though the API server was asked for nothing', async () => {
+    const held = (): UpstreamAnswer => ({ ...answer(200, [], new PassThrough()), isLocal: true })
+    const local = await startEndpoint({ replica: { answer: () => Promise.resolve(held()) } })
+    const pods = local.http2({})
+    const watch = (token: string) =>
+      pods.request({ ':path': '/api/v1/pods?watch=1', ...bearer(token) }).on('error', () => {})
+    const watches = Array.from({ length: MAX_UNPROVEN_REQUESTS }, (_, index) => watch(`known-${index}`))
+    await Promise.all(watches.map((stream) => once(stream, 'response')))
+    const [late] = await once(watch('late'), 'response')
+    expect([late[':status'], local.upstream.requests]).toEqual([200, []])
+    pods.destroy()
+    await local.stop()
   })
 
   it('with another certificate than that of the node are refused, whatever else they send', async () => {
