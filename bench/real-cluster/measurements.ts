@@ -74,7 +74,7 @@ export async function measureEvents(bench: Bench, clients: number): Promise<void
 }
 
 /** How many changes a round of watching makes. */
-export function writesOf({ ms }: Bench): number {
+function writesOf({ ms }: Bench): number {
   return Math.max(10, Math.round((ms / 1000) * writesPerSecond))
 }
 

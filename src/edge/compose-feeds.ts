@@ -38,7 +38,7 @@ export interface EdgeFeeds {
   /** Shares custom resources, too. */
   readonly policy: FeedPolicy
   /** Drops shared feeds of which it is not known any more that they may be. */
-  forgetUnshared(): void
+  readonly forgetUnshared: () => void
 }
 
 export function composeFeeds(options: ComposeFeedsOptions): EdgeFeeds {
