@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { LIST_PIECE_BYTES } from '../../kube/codec/list-text.ts'
 import { Item, storedValue } from '../objects/item.ts'
-import { JsonList, LIST_PIECE_BYTES } from './json-list.ts'
+import { JsonList } from './json-list.ts'
 
 const resource = { kind: 'ConfigMap', apiVersion: 'v1' }
 

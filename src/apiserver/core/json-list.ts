@@ -3,12 +3,10 @@
  * Nothing is printed again, and nothing is copied before it is needed.
  */
 import { printJson } from '../../kube/codec/json.ts'
+import { LIST_PIECE_BYTES } from '../../kube/codec/list-text.ts'
 import type { ListMeta } from '../../kube/objects.ts'
 import type { Item } from '../objects/item.ts'
 import type { Resource } from '../objects/resource.ts'
-
-/** About as much as a socket takes at once: small enough to stay in the processor's cache while it is encrypted. */
-export const LIST_PIECE_BYTES = 128 * 1024
 
 const comma = 0x2c
 const openBrace = 0x7b

@@ -3,7 +3,8 @@
  * taken, and others have their turns in between. Together the pieces are what would be made of the list as a whole.
  */
 
-import { type BodyForm, bodyForm, encodeJson } from '../../kube/codec/encode-body.ts'
+import { type BodyForm, bodyForm } from '../../kube/codec/encode-body.ts'
+import { encodeEntries, listText } from '../../kube/codec/list-text.ts'
 import { encodeProtobuf } from '../../kube/codec/object-codec.ts'
 import { envelopeAround, readEnvelope } from '../../kube/envelope.ts'
 import type { ListMeta } from '../../kube/objects.ts'
@@ -11,7 +12,6 @@ import { notAcceptable } from '../../kube/status/request-errors.ts'
 import { tableOrder } from '../../kube/tables/table.ts'
 import type { Turns } from '../../runtime/turns.ts'
 import type { Item } from '../objects/item.ts'
-import { listText } from './list-text.ts'
 import { type OutputContext, objectBody } from './output.ts'
 import { isLight, type RenderAsker, type Renderer } from './renderer.ts'
 import { entriesMember, entryParts, listHead, objectParts } from './shape.ts'
@@ -63,9 +63,8 @@ async function* textPieces(
   }
   const encoded = async (json: Buffer): Promise<Buffer> => {
     if (form === 'compact') return json
-    const document = text.wrapped(json)
-    if (isLight(json.length, form)) return text.inner(encodeJson(document.toString('utf8'), form))
-    return text.inner(await renderer.encode([document], form, asker))
+    if (isLight(json.length, form)) return encodeEntries(text, json, form)
+    return text.inner(await renderer.encode([text.wrapped(json)], form, asker))
   }
   let separator = text.head
   let gathered: Buffer[] = []

@@ -4,7 +4,7 @@
  */
 import { type BodyForm, bodyForm } from '../../kube/codec/encode-body.ts'
 import { printJson } from '../../kube/codec/json.ts'
-import { type ListText, listText } from '../../kube/codec/list-text.ts'
+import { encodeEntries, type ListText, listText } from '../../kube/codec/list-text.ts'
 import { encodeProtobuf } from '../../kube/codec/object-codec.ts'
 import { envelopeAround, readEnvelope } from '../../kube/envelope.ts'
 import type { KubeObject, ListMeta } from '../../kube/objects.ts'
@@ -30,7 +30,9 @@ export function* listPieces(objects: readonly KeptObject[], metadata: ListMeta, 
   if (representation.as === 'Object') yield* checkExact(objects, output)
   const entry = entryMaker(output)
   if (form === 'yaml') yield* checkYaml(objects, entry)
-  return textPieces(yield* inTableOrder(objects, output), listTextOf(metadata, output, form), entry)
+  const ordered = yield* inTableOrder(objects, output)
+  const text = listTextOf(metadata, output, form)
+  return textPieces(ordered, text, entry, (entries) => encodeEntries(text, entries, form))
 }
 
 function* checkExact(objects: readonly KeptObject[], output: Output): Steps<void> {
@@ -104,7 +106,12 @@ function entryMaker(output: Output): Entry {
   }
 }
 
-function* textPieces(objects: readonly KeptObject[], text: ListText, entry: Entry): Pieces {
+function* textPieces(
+  objects: readonly KeptObject[],
+  text: ListText,
+  entry: Entry,
+  encoded: (entries: Buffer) => Buffer,
+): Pieces {
   if (objects.length === 0) {
     yield text.empty
     return
@@ -118,7 +125,7 @@ function* textPieces(objects: readonly KeptObject[], text: ListText, entry: Entr
     gathered.push(...(gathered.length > 0 ? [comma, made] : [made]))
     yield undefined
     if (bytes < text.pieceBytes && index < objects.length - 1) continue
-    yield Buffer.concat([separator, text.encoded(Buffer.concat(gathered))])
+    yield Buffer.concat([separator, encoded(Buffer.concat(gathered))])
     separator = text.separator
     gathered = []
     bytes = 0

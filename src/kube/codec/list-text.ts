@@ -4,8 +4,9 @@
  */
 import { type BodyForm, encodeJson } from './encode-body.ts'
 
-/** How much JSON is put into one piece, or indented, or made YAML of: a few milliseconds at most. */
-const COMPACT_PIECE_BYTES = 128 * 1024
+/** About as much as a socket takes at once: small enough to stay in the processor's cache while it is encrypted. */
+export const LIST_PIECE_BYTES = 128 * 1024
+/** How much JSON is indented, or made YAML of, between two looks at the time: a few milliseconds. */
 const INDENTED_PIECE_BYTES = 16 * 1024
 const YAML_PIECE_BYTES = 4 * 1024
 
@@ -17,32 +18,33 @@ export interface ListText {
   readonly empty: Buffer
   /** About how much JSON of entries to encode at a time. */
   readonly pieceBytes: number
-  /** Entries, as compact JSON and joined by commas, in this form. */
-  encoded(entries: Buffer): Buffer
+  /** Entries, printed and joined by commas, as a document to be encoded. */
+  wrapped(entries: Buffer): Buffer
+  /** The entries in the encoded document. */
+  inner(encoded: Buffer): Buffer
 }
 
 const nothing = Buffer.alloc(0)
 
 /** `head` is printed JSON up to the bracket before the first entry; the entries are its last member. */
-export function listText(head: string, member: 'items' | 'rows', form: Exclude<BodyForm, 'protobuf'>): ListText {
+export function listText(head: string, member: 'items' | 'rows', form: BodyForm): ListText {
   const empty = encodeJson(`${head}]}`, form)
-  if (form === 'yaml') return { empty, ...yamlText(empty.toString('utf8'), member) }
-  if (form === 'indented') return { empty, ...indentedText(empty, member) }
+  const wrapped = (entries: Buffer): Buffer =>
+    Buffer.concat([Buffer.from(`{"${member}":[`), entries, Buffer.from(']}')])
+  if (form === 'yaml') return { empty, wrapped, ...yamlText(empty.toString('utf8'), member) }
+  if (form === 'indented') return { empty, wrapped, ...indentedText(empty, member) }
   return {
     empty,
+    wrapped,
     head: Buffer.from(head),
     separator: Buffer.from(','),
     tail: Buffer.from(']}\n'),
-    pieceBytes: COMPACT_PIECE_BYTES,
-    encoded: (entries) => entries,
+    pieceBytes: LIST_PIECE_BYTES,
+    inner: (encoded) => encoded,
   }
 }
 
-function wrapped(entries: Buffer, member: string): string {
-  return `{"${member}":[${entries.toString('utf8')}]}`
-}
-
-function indentedText(empty: Buffer, member: string): Omit<ListText, 'empty'> {
+function indentedText(empty: Buffer, member: string): Omit<ListText, 'empty' | 'wrapped'> {
   const opening = Buffer.byteLength(`{\n  "${member}": [\n`)
   const tail = Buffer.from('\n  ]\n}')
   return {
@@ -50,12 +52,12 @@ function indentedText(empty: Buffer, member: string): Omit<ListText, 'empty'> {
     separator: Buffer.from(',\n'),
     tail,
     pieceBytes: INDENTED_PIECE_BYTES,
-    encoded: (entries) => encodeJson(wrapped(entries, member), 'indented').subarray(opening, -tail.length),
+    inner: (encoded) => encoded.subarray(opening, -tail.length),
   }
 }
 
 /** Keys are in alphabetical order, so that some may follow the entries. Only keys of the list stand at the margin. */
-function yamlText(empty: string, member: string): Omit<ListText, 'empty'> {
+function yamlText(empty: string, member: string): Omit<ListText, 'empty' | 'wrapped'> {
   const line = `${member}: []\n`
   const start = empty.startsWith(line) ? 0 : empty.indexOf(`\n${line}`) + 1
   const opening = `${member}:\n`
@@ -64,6 +66,11 @@ function yamlText(empty: string, member: string): Omit<ListText, 'empty'> {
     separator: nothing,
     tail: Buffer.from(empty.slice(start + line.length)),
     pieceBytes: YAML_PIECE_BYTES,
-    encoded: (entries) => encodeJson(wrapped(entries, member), 'yaml').subarray(opening.length),
+    inner: (encoded) => encoded.subarray(opening.length),
   }
+}
+
+/** Entries, printed and joined by commas, as they stand in the list. */
+export function encodeEntries(text: ListText, entries: Buffer, form: BodyForm): Buffer {
+  return form === 'compact' ? entries : text.inner(encodeJson(text.wrapped(entries).toString('utf8'), form))
 }
