@@ -44,6 +44,10 @@ export class BoundedMap<K, V> {
     return this.#entries.delete(key)
   }
 
+  clear(): void {
+    this.#entries.clear()
+  }
+
   #forgetFirst(): void {
     for (const [key, value] of this.#entries) {
       this.#entries.delete(key)

@@ -2,6 +2,7 @@
 
 import { isNotNewer } from '../../kube/reflector/versions.ts'
 import { findResource, joinGroupVersion } from '../../kube/schema/catalogue.ts'
+import { BoundedMap } from '../../runtime/bounded-map.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { type CollectionScope, describeScope } from './collection-scope.ts'
@@ -40,7 +41,7 @@ export class Feeds {
   readonly #byResource = new Map<string, Set<Feed>>()
   readonly #budget: FeedBudget<Feed>
   /** Until when nobody tries again to keep them. */
-  readonly #tooLarge = new Map<string, number>()
+  readonly #tooLarge = new BoundedMap<string, number>(MAX_TOO_LARGE)
   #isReachable = false
 
   constructor(options: FeedsOptions) {
@@ -207,8 +208,6 @@ export class Feeds {
     feed.abandon(new Error('the collection is too large to be kept on this node'))
     this.drop(feed)
     this.#tooLarge.set(feed.scope.key, clock.monotonicMs() + TOO_LARGE_MS)
-    const [oldest] = this.#tooLarge.keys()
-    if (oldest !== undefined && this.#tooLarge.size > MAX_TOO_LARGE) this.#tooLarge.delete(oldest)
   }
 
   /** Of those that nobody reads; what the node itself needs goes last. */

@@ -3,6 +3,7 @@
  * credential, so that nobody needs further rights for it, and remembered for a moment.
  */
 import { hash } from 'node:crypto'
+import { BoundedMap } from '../../runtime/bounded-map.ts'
 import type { PoolName } from '../upstream/upstream.ts'
 import { ask, type ReviewerOptions, ReviewRefusedError } from './review-request.ts'
 import type { Access, Verdict } from './verdicts.ts'
@@ -32,7 +33,7 @@ const target = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
 export class AccessReviews {
   readonly #options: ReviewerOptions
   /** In the order in which they were asked, and so in which they end. */
-  readonly #remembered = new Map<string, Remembered>()
+  readonly #remembered = new BoundedMap<string, Remembered>(MAX_ACCESS_REVIEWS)
 
   constructor(options: ReviewerOptions) {
     this.#options = options
@@ -50,10 +51,7 @@ export class AccessReviews {
       if (this.#remembered.get(key)?.verdict === verdict) this.#remembered.delete(key)
       return undefined
     })
-    this.#remembered.delete(key)
     this.#remembered.set(key, { verdict, untilMs: nowMs + ACCESS_REVIEW_MS })
-    const [oldest] = this.#remembered.keys()
-    if (oldest !== undefined && this.#remembered.size > MAX_ACCESS_REVIEWS) this.#remembered.delete(oldest)
     return verdict
   }
 

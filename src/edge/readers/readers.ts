@@ -2,6 +2,7 @@
  * Who readers are and what they may: asked of the API server while it can be, and of what it said last while it cannot. Online a
  * denial is never answered from here: whoever is denied asks the API server itself.
  */
+import { BoundedMap } from '../../runtime/bounded-map.ts'
 import type { PoolName } from '../upstream/upstream.ts'
 import type { AccessReviews, Answer } from './access-reviews.ts'
 import { type Identity, nodeIdentity } from './identity.ts'
@@ -61,7 +62,7 @@ export class Readers {
   readonly #options: ReadersOptions
   readonly #node: Identity
   /** Of tokens that the API server has accepted, by their hash. Those used last stand last. */
-  readonly #identities = new Map<string, Identity>()
+  readonly #identities = new BoundedMap<string, Identity>(MAX_KNOWN_IDENTITIES)
 
   constructor(options: ReadersOptions) {
     this.#options = options
@@ -165,9 +166,6 @@ export class Readers {
 
   #remember({ token, tokenHash: hash }: Reader, identity: Identity): void {
     if (token !== undefined) this.#options.accepted?.(token)
-    this.#identities.delete(hash)
     this.#identities.set(hash, identity)
-    const [oldest] = this.#identities.keys()
-    if (oldest !== undefined && this.#identities.size > MAX_KNOWN_IDENTITIES) this.#identities.delete(oldest)
   }
 }

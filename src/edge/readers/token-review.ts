@@ -2,6 +2,7 @@
  * Whose token it is, where the endpoint itself must know: asked of the API server under the node's own certificate, and
  * remembered by the token's hash for a moment. Whatever goes wrong, the answer is that nothing is known.
  */
+import { BoundedMap } from '../../runtime/bounded-map.ts'
 import { type Identity, identityFrom } from './identity.ts'
 import { ask, type ReviewerOptions } from './review-request.ts'
 
@@ -20,7 +21,7 @@ const target = '/apis/authentication.k8s.io/v1/tokenreviews'
 export class TokenReviews {
   readonly #options: ReviewerOptions
   /** In the order in which they were asked, and so in which they end. */
-  readonly #remembered = new Map<string, Remembered>()
+  readonly #remembered = new BoundedMap<string, Remembered>(MAX_TOKEN_REVIEWS)
 
   constructor(options: ReviewerOptions) {
     this.#options = options
@@ -41,21 +42,13 @@ export class TokenReviews {
       if (this.#remembered.get(hash)?.identity === identity) this.#remembered.delete(hash)
       return undefined
     })
-    this.#remembered.delete(hash)
     this.#remembered.set(hash, { identity, untilMs: nowMs + TOKEN_REVIEW_MS })
-    this.#trim()
     return identity
   }
 
   /** The API server has said something else of it since. */
   forget(hash: string): void {
     this.#remembered.delete(hash)
-  }
-
-  #trim(): void {
-    if (this.#remembered.size <= MAX_TOKEN_REVIEWS) return
-    const [oldest] = this.#remembered.keys()
-    if (oldest !== undefined) this.#remembered.delete(oldest)
   }
 
   async #ask(token: string, hash: string): Promise<Identity | undefined> {

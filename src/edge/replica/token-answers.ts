@@ -11,6 +11,7 @@ import { documentFormat } from '../../kube/document-format.ts'
 import type { ResourceRequest } from '../../kube/request-info.ts'
 import { serviceUnavailable } from '../../kube/status/availability-errors.ts'
 import { WireError } from '../../protobuf/wire-error.ts'
+import { BoundedMap } from '../../runtime/bounded-map.ts'
 import { uncompressed } from '../feeds/whole-body.ts'
 import { tapAnswer } from '../upstream/tapped-answer.ts'
 import type { HeaderPairs, UpstreamAnswer } from '../upstream/upstream.ts'
@@ -56,7 +57,9 @@ export function tokenRequestOf({ method, info, reader, query, headers }: Replica
 export class TokenAnswers {
   readonly #options: TokenAnswersOptions
   /** Those given last stand last. */
-  readonly #answers = new Map<string, TokenAnswer>()
+  readonly #answers = new BoundedMap<string, TokenAnswer>(MAX_TOKEN_ANSWERS, (key) =>
+    this.#options.changed?.(key, undefined),
+  )
 
   constructor(options: TokenAnswersOptions) {
     this.#options = options
@@ -112,13 +115,8 @@ export class TokenAnswers {
     this.#options.issued?.(token)
     const key = keyOf(asked, spec, encoding)
     const answer = { key, contentType, body, podUid: spec.podUid }
-    this.#answers.delete(key)
     this.#answers.set(key, answer)
     this.#options.changed?.(key, answer)
-    const [oldest] = this.#answers.keys()
-    if (oldest === undefined || this.#answers.size <= MAX_TOKEN_ANSWERS) return
-    this.#answers.delete(oldest)
-    this.#options.changed?.(oldest, undefined)
   }
 }
 

@@ -12,6 +12,7 @@ import {
   type UnverifiedToken,
 } from '../../../identity/service-account/signed-token.ts'
 import { type ServiceAccountUser, serviceAccountUser } from '../../../identity/service-account/user.ts'
+import { BoundedMap } from '../../../runtime/bounded-map.ts'
 import type { SteadyTime } from '../steady-time.ts'
 import type { DeletedPods } from './deleted-pods.ts'
 import type { RejectedTokens } from './rejected-tokens.ts'
@@ -70,10 +71,10 @@ export class OfflineTokens {
   readonly #options: OfflineTokensOptions
   readonly #places = new VerificationPlaces()
   /** Those used last stand last. */
-  readonly #signed = new Map<string, Judgement>()
-  readonly #forged = new Map<string, Judgement>()
+  readonly #signed = new BoundedMap<string, Judgement>(MAX_REMEMBERED_SIGNATURES)
+  readonly #forged = new BoundedMap<string, Judgement>(MAX_REMEMBERED_SIGNATURES)
   /** Hashes of tokens whose issuer and audience were learnt, those used last at the end. */
-  readonly #learnt = new Map<string, true>()
+  readonly #learnt = new BoundedMap<string, true>(MAX_REMEMBERED_SIGNATURES)
   #verifier = new SignatureVerifier([])
   #verifierKeys: SigningKeys['keys'] = []
 
@@ -93,7 +94,7 @@ export class OfflineTokens {
   async #judgementOf(text: string, hash: string): Promise<Judgement | Unjudged | undefined> {
     if (text.length > MAX_OFFLINE_TOKEN_CHARS) return { kind: 'foreign' }
     this.#takeKeys()
-    return recall(this.#signed, hash) ?? recall(this.#forged, hash) ?? (await this.#judgeNew(text, hash))
+    return this.#signed.use(hash) ?? this.#forged.use(hash) ?? (await this.#judgeNew(text, hash))
   }
 
   async #judgeNew(text: string, hash: string): Promise<Judgement | Unjudged | undefined> {
@@ -110,7 +111,7 @@ export class OfflineTokens {
     const { rejected, seen, keys } = this.#options
     const hash = hashToken(text)
     rejected.delete(hash)
-    if (seen.has(hash) && recall(this.#learnt, hash) !== undefined) return
+    if (seen.has(hash) && this.#learnt.use(hash) !== undefined) return
     const signed = await this.#checkSignature(text)
     if (signed === undefined) return
     const { payload } = signed.token
@@ -118,7 +119,7 @@ export class OfflineTokens {
     // Others may have been judged by what was not known then.
     if (isNew) this.#forged.clear()
     seen.add(hash, signed.expiresMs)
-    remember(this.#learnt, hash, true)
+    this.#learnt.set(hash, true)
   }
 
   /** The API server has issued this token, for itself or for whomever it was asked to be for. */
@@ -171,7 +172,7 @@ export class OfflineTokens {
     const judgement = this.#read(token, check)
     // Keys that were replaced meanwhile have no say any more.
     if (keys === this.#options.keys.keys)
-      remember(judgement.kind === 'signed' ? this.#signed : this.#forged, hash, judgement)
+      (judgement.kind === 'signed' ? this.#signed : this.#forged).set(hash, judgement)
     return judgement
   }
 
@@ -237,18 +238,4 @@ function userOf({ kubernetes }: TokenClaims): ServiceAccountUser {
 /** Which of several audiences the API server took a token for, nobody can tell. */
 function onlyOne(audiences: readonly string[]): readonly string[] {
   return audiences.length === 1 ? audiences : []
-}
-
-function recall<T>(byHash: Map<string, T>, hash: string): T | undefined {
-  const known = byHash.get(hash)
-  if (known === undefined) return undefined
-  byHash.delete(hash)
-  byHash.set(hash, known)
-  return known
-}
-
-function remember<T>(byHash: Map<string, T>, hash: string, value: T): void {
-  byHash.set(hash, value)
-  const [oldest] = byHash.keys()
-  if (oldest !== undefined && byHash.size > MAX_REMEMBERED_SIGNATURES) byHash.delete(oldest)
 }
