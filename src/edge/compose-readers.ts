@@ -51,6 +51,8 @@ export interface OfflineReaders {
   isPodDeleted(uid: string): boolean
   /** Whether it has been offline for so long that what could not be asked for anew counts no more. */
   isGraceOver(): boolean
+  /** How many keys of the API server are known, by which it signs tokens. */
+  readonly signingKeys: { readonly size: number }
   /** The `Date` of an answer of the API server. */
   told(date: string): void
   wentOffline(): void
@@ -92,6 +94,11 @@ export function composeReaders(options: ComposeReadersOptions): OfflineReaders {
     podDeleted: (uid) => deletedPods.add(uid),
     isPodDeleted: (uid) => deletedPods.has(uid),
     isGraceOver: () => offlineTime.periodMs > graceMs,
+    signingKeys: {
+      get size() {
+        return keys.keys.length
+      },
+    },
     told: (date) => {
       const dateMs = Date.parse(date)
       if (!Number.isNaN(dateMs)) time.told(dateMs)

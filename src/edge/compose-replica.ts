@@ -108,8 +108,9 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     random,
     logger: componentLogger(options.logger, 'edge/readers'),
   })
+  const { signingKeys } = offlineReaders
   const metrics: ReplicaMetrics = createReplicaMetrics(registry, () =>
-    replicaNumbers({ feeds, documents, verdicts, tokens }, clock),
+    replicaNumbers({ feeds, documents, verdicts, tokens, signingKeys }, clock),
   )
   const { feeds, groups, policy, forgetUnshared }: EdgeFeeds = composeFeeds({
     upstream: countedUpstream(upstream, metrics),
@@ -193,7 +194,7 @@ export function composeReplica(options: ComposeReplicaOptions): EdgeReplica {
     reach,
     keeping,
     localPods,
-    status: () => replicaStatus({ feeds, reach, keeping, documents, verdicts, tokens }),
+    status: () => replicaStatus({ feeds, reach, keeping, documents, verdicts, tokens, signingKeys }),
     summarizeFeeds: () => summarizeFeeds(feeds, keeping),
   }
 }

@@ -57,6 +57,7 @@ describe('an edge with 5,000 pods', () => {
 
   it('learns what its reader may, as the API server says', async () => {
     for (const query of ['', '?fieldSelector=spec.nodeName%3Dnode-3']) await edge.ask(`${pods}${query}`, json)
+    await edge.untilReadersAreKnown()
     await edge.cutOff()
   })
 

@@ -17,7 +17,7 @@ import { type KubeClient, serviceAccounts, tokenRequests } from '../../src/kube/
 import type { RunningPart } from '../../src/process/lifecycle.ts'
 import { USUAL_HUB_NAMESPACE } from '../../src/protocol/names.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { patience } from '../e2e/harness.ts'
+import { patience, run } from '../e2e/harness.ts'
 import { lastingPort } from '../lasting-port.ts'
 import { removeFolder } from '../remove-folder.ts'
 import { type OwnApiServer, startOwnApiServer } from '../worlds/own-api-server.ts'
@@ -89,6 +89,11 @@ export class MeteredEdge extends MeteredProcess {
     return statusCode
   }
 
+  /** It fetches the keys of the API server once somebody has read, by which readers are known when nobody can be asked. */
+  async untilReadersAreKnown(): Promise<void> {
+    await vi.waitFor(async () => expect(await this.#signingKeys()).toBeGreaterThan(0), patience)
+  }
+
   /** From here on nobody leads it to its API server. */
   async cutOff(): Promise<void> {
     await this.#hub.stop(AbortSignal.abort())
@@ -107,6 +112,13 @@ export class MeteredEdge extends MeteredProcess {
     const headers = { authorization: this.#authorization, accept }
     const { signal } = this.#leaving
     return await request(`${this.#url}${path}`, { dispatcher: this.#agent, headers, signal })
+  }
+
+  async #signingKeys(): Promise<number> {
+    const flags = ['--data-dir', join(this.#folder, 'data'), '-o', 'json']
+    const { stdout } = await run(['status', ...flags], { workingDir: this.#folder })
+    const { edge } = JSON.parse(stdout) as { edge: { endpoint?: { replica: { signingKeys: number } } } }
+    return edge.endpoint?.replica.signingKeys ?? 0
   }
 
   async #startEdge(client: KubeClient, hub: string, port: number): Promise<void> {

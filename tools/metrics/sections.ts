@@ -111,6 +111,7 @@ const nothingRead = {
   documents: 0,
   verdicts: 0,
   tokens: 0,
+  signingKeys: 0,
 }
 
 function edgeRegistry(): Registry {

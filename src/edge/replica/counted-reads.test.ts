@@ -50,7 +50,7 @@ describe('reads that are counted', () => {
     told = []
     const logger = pino({ level: 'silent' })
     metrics = createReplicaMetrics(registry, () =>
-      replicaNumbers({ feeds, documents: nothing, verdicts: nothing, tokens: nothing }, clock),
+      replicaNumbers({ feeds, documents: nothing, verdicts: nothing, tokens: nothing, signingKeys: nothing }, clock),
     )
     feeds = new Feeds({ upstream: countedUpstream(upstream, metrics), clock, random: () => 0.5, logger })
     feeds.setReachable(true)

@@ -46,6 +46,7 @@ export interface ReplicaNumbers {
   readonly documents: number
   readonly verdicts: number
   readonly tokens: number
+  readonly signingKeys: number
 }
 
 export function createReplicaMetrics(registry: Registry, numbers: () => ReplicaNumbers): ReplicaMetrics {
@@ -109,12 +110,13 @@ function addGauges(registers: Registry[], numbers: () => ReplicaNumbers): void {
   })
   const kept = new Gauge({
     name: 'causeway_edge_replica_kept',
-    help: 'What is known besides feeds: documents about the API, verdicts on readers, and tokens given to the kubelet.',
+    help: 'What is known besides feeds: documents about the API, verdicts on readers, tokens given to the kubelet, and signing-keys by which the tokens of readers are known.',
     labelNames: ['kind'],
     registers,
     collect: () => {
-      const { documents, verdicts, tokens } = numbers()
-      for (const [kind, count] of Object.entries({ documents, verdicts, tokens })) kept.set({ kind }, count)
+      const { documents, verdicts, tokens, signingKeys } = numbers()
+      const counts = { documents, verdicts, tokens, 'signing-keys': signingKeys }
+      for (const [kind, count] of Object.entries(counts)) kept.set({ kind }, count)
     },
   })
   addGauge(

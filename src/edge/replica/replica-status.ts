@@ -30,6 +30,8 @@ export interface ReplicaStatus extends FeedTotals {
   readonly documents: number
   readonly verdicts: number
   readonly tokens: number
+  /** Of the API server, by which the tokens of readers are known without it; with none nobody is. */
+  readonly signingKeys: number
   readonly keeping: Omit<KeepingStatus, 'lastFlushMs'> & { readonly lastFlush: string | undefined }
 }
 
@@ -69,9 +71,11 @@ export interface ReplicaParts {
   readonly documents: Counted
   readonly verdicts: Counted
   readonly tokens: Counted
+  readonly signingKeys: Counted
 }
 
-export function replicaStatus({ feeds, reach, keeping, documents, verdicts, tokens }: ReplicaParts): ReplicaStatus {
+export function replicaStatus(parts: ReplicaParts): ReplicaStatus {
+  const { feeds, reach, keeping, documents, verdicts, tokens, signingKeys } = parts
   const { state, sinceMs, why, refusedBy } = reach.now
   const { lastFlushMs, ...rest } = keeping.status
   return {
@@ -80,6 +84,7 @@ export function replicaStatus({ feeds, reach, keeping, documents, verdicts, toke
     documents: documents.size,
     verdicts: verdicts.size,
     tokens: tokens.size,
+    signingKeys: signingKeys.size,
     keeping: { ...rest, lastFlush: lastFlushMs === undefined ? undefined : isoTime(lastFlushMs) },
   }
 }
@@ -96,7 +101,7 @@ function totalsOf(feeds: Feeds): FeedTotals {
 
 /** For metrics. */
 export function replicaNumbers(
-  { feeds, documents, verdicts, tokens }: Omit<ReplicaParts, 'reach' | 'keeping'>,
+  { feeds, documents, verdicts, tokens, signingKeys }: Omit<ReplicaParts, 'reach' | 'keeping'>,
   clock: Clock,
 ): ReplicaNumbers {
   const states = { following: 0, starting: 0, resting: 0, failing: 0 }
@@ -108,7 +113,7 @@ export function replicaNumbers(
   }
   const { objects, bytes, readers } = totalsOf(feeds)
   const known = { documents: documents.size, verdicts: verdicts.size, tokens: tokens.size }
-  return { states, objects, bytes, readers, oldestMs, ...known }
+  return { states, objects, bytes, readers, oldestMs, ...known, signingKeys: signingKeys.size }
 }
 
 /** In the order of their names. */
