@@ -84,6 +84,12 @@ export class CollectionUpstream {
     this.#history = []
   }
 
+  /** Tells all watches of an object that nobody can read. */
+  sayNonsense(): void {
+    for (const { body, format } of this.#watches)
+      body.write(format.encodeFrame(format.walker.writeEvent('ADDED', Buffer.from('nonsense'))))
+  }
+
   /** All watches end in good order. */
   endWatches(): void {
     for (const { body } of this.#watches) body.end()

@@ -4,6 +4,8 @@
  * - Once it follows, only its watch moves it. While it rests, a newer complete list may take its place.
  * - Its objects are what the API server had at its version, all of them.
  */
+
+import type { Failure } from '../../kube/reflector/failure.ts'
 import type { Step } from '../../kube/reflector/protocol.ts'
 import { Reflector } from '../../kube/reflector/reflector.ts'
 import { isNotNewer } from '../../kube/reflector/versions.ts'
@@ -91,6 +93,7 @@ export class Feed {
   #followingMs = 0
   #hasHeard = false
   #isForNode = false
+  #isUnreadable = false
   #isClosed = false
   #bytes = 0
   /** The version that the history has come to. Where others read both, it is that of the objects. */
@@ -164,6 +167,11 @@ export class Feed {
     if (this.#isForNode) return
     this.#isForNode = true
     if (this.isComplete) this.#options.moved?.(this, [], false)
+  }
+
+  /** What came last from the API server makes no sense here: nobody can be led on until it does. */
+  get isUnreadable(): boolean {
+    return this.#isUnreadable
   }
 
   /** Of its objects, as they came. */
@@ -313,7 +321,7 @@ export class Feed {
     if (failure === undefined) this.#hasHeard = true
     if (changes.length > 0 || this.#recordedVersion !== this.version) this.#took(changes, synced === true)
     if (synced === true) this.#enter('following', true)
-    if (failure !== undefined) this.#failed(failure.error)
+    if (failure !== undefined) this.#failed(failure)
   }
 
   #took(changes: readonly Change<KeptObject>[], isSnapshot: boolean): void {
@@ -325,7 +333,7 @@ export class Feed {
     this.#tell()
   }
 
-  #failed(error: unknown): void {
+  #failed({ error, kind }: Failure): void {
     const known = error instanceof Error ? error : new Error(String(error))
     this.#lastError = known
     this.#enter('failing')
@@ -335,6 +343,15 @@ export class Feed {
     else if (code === 401 || code === 403) this.#lose([sponsor], known)
     // There is no such collection any more: whoever asks for it by itself is told so in the API server's words.
     else if (code === 404 || code === 405) this.#lose([...this.#members], known)
+    else if (kind === 'unreadable') this.#unreadable(known)
+  }
+
+  /** Others may read what cannot be read here: they go to the API server by themselves, and miss nothing. */
+  #unreadable(error: Error): void {
+    const { logger, scope } = this.#options
+    this.#isUnreadable = true
+    logger.warn({ err: error, feed: describeScope(scope) }, 'a collection cannot be read here; its readers are sent up')
+    this.#lose([...this.#members], error)
   }
 
   #lose(members: readonly Member[], error: Error): void {
@@ -358,7 +375,10 @@ export class Feed {
   #enter(state: FeedState, hasHeard = false): void {
     const { clock } = this.#options
     if (this.isCurrent) this.#currentAtMs = clock.nowMs()
-    if (state === 'following') this.#lastError = undefined
+    if (state === 'following') {
+      this.#lastError = undefined
+      this.#isUnreadable = false
+    }
     if (this.#state === state) return
     if (state === 'following') {
       this.#followingMs = clock.monotonicMs()

@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { CollectionUpstream } from '../../../test/worlds/collection-upstream.ts'
 import { eventually, rest } from '../../../test/worlds/object-server.ts'
+import { BytesSource } from '../../http/body/bytes-source.ts'
 import { RequestHeaders } from '../../http/server/exchange.ts'
 import { readRequest } from '../../kube/request-info.ts'
 import { ManualClock } from '../../runtime/clock.ts'
@@ -24,6 +25,7 @@ describe('watches on their way to a feed', () => {
   let clock: ManualClock
   let feeds: Feeds
   let online: OnlineReads
+  let learnt: number[]
   let isOfNode: () => Promise<boolean>
 
   beforeEach(() => {
@@ -33,11 +35,12 @@ describe('watches on their way to a feed', () => {
     feeds = new Feeds({ upstream, clock, random: () => 0, logger })
     feeds.setReachable(true)
     isOfNode = async () => false
+    learnt = []
     const readers = {
       accountOf: () => 'reader',
       known: () => pod,
       admit: async () => pod,
-      learn: async () => {},
+      learn: async (_reader: unknown, _access: unknown, status: number) => void learnt.push(status),
       isOfNode: () => isOfNode(),
       review: async () => 'allowed',
     } as unknown as Readers
@@ -46,7 +49,10 @@ describe('watches on their way to a feed', () => {
   })
 
   function watch(query: string, up?: () => Promise<UpstreamAnswer>): Promise<UpstreamAnswer> {
-    const target = `${configMaps}?watch=true${query}`
+    return read(`${configMaps}?watch=true${query}`, up)
+  }
+
+  function read(target: string, up?: () => Promise<UpstreamAnswer>): Promise<UpstreamAnswer> {
     const { info, query: parsed } = readRequest({ method: 'GET', path: target })
     const accept = ['accept', 'application/json'] as const
     const head = { method: 'GET', info, query: parsed, headers: new RequestHeaders([[...accept]]) }
@@ -75,6 +81,36 @@ describe('watches on their way to a feed', () => {
     tell()
     await answering
     expect([...feeds.all].filter(({ members }) => members > 0)).toHaveLength(1)
+  })
+
+  it('lose nothing by what another server says of their token', async () => {
+    const refused = async (): Promise<UpstreamAnswer> => {
+      return { status: 401, headers: [], body: new BytesSource(Buffer.alloc(0)), trailers: () => [] }
+    }
+    await read('/apis/agg.io/v1/widgets', refused)
+    expect(learnt).toEqual([])
+    await read(configMaps, refused)
+    expect(learnt).toEqual([401])
+  })
+
+  it('go up by themselves where something cannot be read here, and miss nothing', async () => {
+    upstream.put('tide', 'high')
+    const first = await watch('&resourceVersion=0')
+    const ended = new Promise<void>((resolve) => {
+      first.body.read({ data: () => {}, end: resolve, broken: () => {} })
+    })
+    const version = upstream.revision
+    upstream.sayNonsense()
+    await ended
+    const [feed] = feeds.all
+    expect([feed?.isUnreadable, feed?.state]).toEqual([true, 'failing'])
+    upstream.put('ebb', 'low')
+    const told: string[] = []
+    const { body } = await watch(`&resourceVersion=${version}`)
+    body.read({ data: (piece) => told.push(piece.toString('utf8')), end: () => {}, broken: () => {} })
+    upstream.put('flow', 'high')
+    await eventually(() => told.join('').includes('flow'))
+    expect(told.join('').match(/"name":"\w+"/g)).toEqual(['"name":"ebb"', '"name":"flow"'])
   })
 
   it('are not handed to a feed that was given up meanwhile', async () => {

@@ -72,7 +72,7 @@ export class OnlineReads {
     }
     const askedAtMs = this.#options.clock.nowMs()
     const answer = await request.up()
-    void readers.learn(request.reader, reading.info, this.#rightsIn(answer, reading)).catch(() => {})
+    this.#learn(reading, request, this.#rightsIn(answer, reading))
     const identity = readers.known(request.reader)
     if (identity === undefined && !policy.isShared(reading.info)) return answer
     const reader = { ...request.reader, account: readers.accountOf(request.reader), askedAtMs }
@@ -144,8 +144,14 @@ export class OnlineReads {
 
   async #upAlone(reading: Reading, request: ReplicaRequest): Promise<UpstreamAnswer> {
     const answer = await request.up()
-    void this.#options.readers.learn(request.reader, reading.info, answer.status).catch(() => {})
+    this.#learn(reading, request, answer.status)
     return answer
+  }
+
+  /** Another server behind the API server may refuse a token for reasons of its own; of that nothing follows. */
+  #learn({ info }: Reading, { reader }: ReplicaRequest, status: number): void {
+    const { readers, policy } = this.#options
+    if (status !== 401 || policy.isShared(info)) void readers.learn(reader, info, status).catch(() => {})
   }
 
   /** Of servers that may show different callers different things each caller has feeds of its own. */
@@ -228,7 +234,7 @@ class WatchOpening {
   }
 
   #takeOver(version: string): FeedWatchBody | undefined {
-    const shared = this.#shared()
+    const shared = this.#feed.isUnreadable ? undefined : this.#shared()
     const cursor = shared && this.#feed.isComplete ? cursorAfter(this.#feed, version) : undefined
     if (shared === undefined || cursor === undefined) return undefined
     const body = watchFrom(shared, { cursor })
