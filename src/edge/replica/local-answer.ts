@@ -108,7 +108,11 @@ function inOrder(entries: readonly Keyed[]): Steps<readonly Keyed[]> {
   return sortedSteps(entries, ([a], [b]) => (a < b ? -1 : 1))
 }
 
-function checkVersion({ version }: Feed, { resourceVersion, resourceVersionMatch }: CollectionRead['options']): void {
+/** Throws an ApiError where what was asked for is newer than what is there, or is another version. */
+export function checkVersion(
+  { version }: Feed,
+  { resourceVersion, resourceVersionMatch }: CollectionRead['options'],
+): void {
   if (resourceVersion === '' || resourceVersion === '0' || resourceVersion === version) return
   if (!isNotNewer(resourceVersion, version)) throw tooLargeResourceVersion(resourceVersion, version)
   if (resourceVersionMatch === 'Exact')

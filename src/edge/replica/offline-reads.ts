@@ -23,7 +23,15 @@ import type { UpstreamAnswer } from '../upstream/upstream.ts'
 import { countedBody } from './counted-body.ts'
 import type { Documents } from './documents.ts'
 import type { FeedPolicy } from './feed-policy.ts'
-import { findObject, initialObjects, listAnswer, objectAnswer, objectKey, outputOf } from './local-answer.ts'
+import {
+  checkVersion,
+  findObject,
+  initialObjects,
+  listAnswer,
+  objectAnswer,
+  objectKey,
+  outputOf,
+} from './local-answer.ts'
 import type { ReadAudit } from './read-audit.ts'
 import type { CollectionRead, ObjectRead, Reading } from './reading.ts'
 import type { OfflineRefusal, ReplicaMetrics } from './replica-metrics.ts'
@@ -175,6 +183,7 @@ export class OfflineReads {
     const { resourceVersion, sendInitialEvents } = reading.options
     const isAny = resourceVersion === '' || resourceVersion === '0'
     const wantsInitial = sendInitialEvents ?? isAny
+    if (wantsInitial) checkVersion(feed, reading.options)
     const cursor = wantsInitial || isAny ? cursorAtEnd(feed) : cursorAfter(feed, resourceVersion)
     const initial = wantsInitial ? initialObjects(feed) : undefined
     let finish = (): void => {}

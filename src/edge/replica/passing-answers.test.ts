@@ -101,6 +101,15 @@ describe('answers that pass', () => {
     expect(feeds.find(reading(maps).scope)?.version).toBe('50')
   })
 
+  it('are not kept where they were asked for as they once were', async () => {
+    const old = answer(JSON.stringify(list('7', [map('gone', '3')])))
+    await pass(`${maps}?resourceVersion=7&resourceVersionMatch=Exact`, old)
+    await pass(`${maps}?resourceVersion=7&limit=5`, answer(JSON.stringify(list('7', [map('gone', '3')]))))
+    expect(feeds.size).toBe(0)
+    await pass(`${maps}?resourceVersion=7&resourceVersionMatch=NotOlderThan`, answer(JSON.stringify(list('9', []))))
+    expect(feeds.find(reading(maps).scope)?.version).toBe('9')
+  })
+
   it('are kept uncompressed', async () => {
     const text = JSON.stringify(list('10', [map('a', '3')]))
     await pass(maps, answer(gzipSync(text), 200, [['content-encoding', 'gzip']]))

@@ -69,7 +69,7 @@ export class PassingAnswers {
   pass(reading: Reading, answer: UpstreamAnswer, reader: Passer): UpstreamAnswer {
     if (reading.kind === 'watch') return answer
     if (answer.status === 404 && reading.kind === 'get') this.#isGone(reading)
-    if (answer.status !== 200) return answer
+    if (answer.status !== 200 || !isPresent(reading)) return answer
     const followed = this.#followed(reading.scope)
     if (followed !== undefined) {
       if (reader.kind === 'node') this.#feeds.find(reading.scope)?.claimForNode()
@@ -237,6 +237,14 @@ export class PassingAnswers {
     feed?.learn(type)
     feed?.adopt({ objects, resourceVersion })
   }
+}
+
+/** Whether it is asked for as it is now, or was a moment ago, and not as it was at some version. */
+function isPresent(reading: ObjectRead | CollectionRead): boolean {
+  if (reading.kind === 'get') return true
+  const { resourceVersion, resourceVersionMatch, limit } = reading.options
+  if (resourceVersion === '' || resourceVersion === '0') return true
+  return resourceVersionMatch === 'NotOlderThan' || (resourceVersionMatch === '' && limit === 0)
 }
 
 interface Newest {

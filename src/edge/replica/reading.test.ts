@@ -33,6 +33,13 @@ describe('what of a request is for the replica', () => {
     expect(isRead(`${pods}?labelSelector=${labelsOf(MAX_KEPT_REQUIREMENTS + 1)}`)).toBe(false)
   })
 
+  it('are no paths that there are none of', () => {
+    expect(isRead('/api/v1/nodes')).toBe(true)
+    expect(isRead('/api/v1/namespaces/default')).toBe(true)
+    for (const path of ['nodes', 'namespaces', 'nodes/edge-1'])
+      expect(isRead(`/api/v1/namespaces/default/${path}`)).toBe(false)
+  })
+
   it('are names of such a length', () => {
     expect(isRead(`${pods}/${'a'.repeat(253)}`)).toBe(true)
     expect(isRead(`${pods}/${'a'.repeat(MAX_KEPT_SELECTORS_LENGTH + 1)}`)).toBe(false)

@@ -71,6 +71,8 @@ export function readingOf(head: ReadHead): Reading | undefined {
 
 function read(info: ResourceRequest, { query, headers }: ReadHead): Reading | undefined {
   const builtIn = findResource(info.apiGroup, info.apiVersion, info.resource)
+  // There is no such path, as the API server says itself.
+  if (builtIn?.namespaced === false && info.isInNamespace) return undefined
   const negotiate = (stream: boolean, isObject: boolean): NegotiatedOutput =>
     negotiateOutput(
       {

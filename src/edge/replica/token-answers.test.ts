@@ -60,10 +60,18 @@ describe('a token for a pod', () => {
   it.each([
     '{"spec":{"audiences":[99999999999999999999]}}',
     '{"spec":{"expirationSeconds":99999999999999999999}}',
-    '{"spec":{"boundObjectRef":{"kind":"Pod","uid":[1]}}}',
     '{"spec":{"boundObjectRef":7}}',
   ])('is no reason to fail where the question is odd: %s', async (body) => {
     expect(await isKept(body)).toBe(true)
+  })
+
+  it.each([
+    ['no spec', '{"spec":null}'],
+    ['a list for a name', '{"spec":{"boundObjectRef":{"kind":"Pod","uid":[1]}}}'],
+    ['depth without end', `{"spec":{"audiences":${'['.repeat(30_000)}${']'.repeat(30_000)}}}`],
+    ['no JSON', '{'],
+  ])('is only passed on where the question has %s', async (_what, body) => {
+    expect(await isKept(body)).toBe(false)
   })
 
   it.each([

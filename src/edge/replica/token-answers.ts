@@ -128,9 +128,18 @@ interface TokenSpec {
 
 function specOf({ headers }: ReplicaRequest, body: Buffer): TokenSpec | undefined {
   const encoding = documentFormat(headers.get('content-type') ?? 'application/json')?.encoding
-  const spec = encoding && (read(encoding, body)?.['spec'] as Partial<Spec> | undefined)
-  if (spec === undefined || typeof spec !== 'object') return undefined
+  const spec = encoding && (read(encoding, body)?.['spec'] as Partial<Spec> | null | undefined)
+  if (spec === undefined || spec === null || typeof spec !== 'object') return undefined
   const { audiences, expirationSeconds, boundObjectRef: bound } = spec
+  const plain = [
+    expirationSeconds,
+    bound?.kind,
+    bound?.name,
+    bound?.uid,
+    ...(Array.isArray(audiences) ? audiences : []),
+  ]
+  // The API server refuses such, or makes something else of it.
+  if (plain.some((each) => typeof each === 'object' && each !== null)) return undefined
   const parts = [audiences ?? [], expirationSeconds ?? '', bound?.kind, bound?.name, bound?.uid]
   // Numbers are bigints where they came in protobuf, or are too large for others.
   const text = JSON.stringify(parts, (_key, value: unknown) =>

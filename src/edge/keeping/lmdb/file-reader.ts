@@ -5,6 +5,7 @@
  */
 import { readSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { READ_WITHOUT_WAITING } from '../../../runtime/files/regular-file.ts'
 
 /** At a time, while a file is read from its beginning to its end. */
 const READ_AHEAD_BYTES = 1024 * 1024
@@ -69,7 +70,7 @@ export class FileReader {
 export async function openReadableFile(path: string): Promise<ReadableFile | undefined> {
   let handle: FileHandle
   try {
-    handle = await open(path, 'r')
+    handle = await open(path, READ_WITHOUT_WAITING)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
