@@ -21,6 +21,7 @@ import { FeedHistory } from './feed-history.ts'
 import { FeedSource, type Sponsor } from './feed-source.ts'
 import { type LearnedType, learnType } from './kept-list.ts'
 import type { KeptObject } from './kept-object.ts'
+import { bytesOf, grownBy } from './object-bytes.ts'
 import { recordChanges } from './record-changes.ts'
 import type { CollectionType } from './representing.ts'
 
@@ -391,20 +392,4 @@ export class Feed {
   #tell(): void {
     callAll([...this.#listeners])
   }
-}
-
-function bytesOf(objects: Iterable<KeptObject>): number {
-  let bytes = 0
-  for (const { document } of objects) bytes += document.length
-  return bytes
-}
-
-function grownBy(changes: readonly Change<KeptObject>[]): number {
-  let bytes = 0
-  for (const change of changes) {
-    const { length } = change.object.document
-    if (change.type === 'deleted') bytes -= length
-    else bytes += change.type === 'added' ? length : length - change.previous.document.length
-  }
-  return bytes
 }
